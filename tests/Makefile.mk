@@ -388,6 +388,7 @@ EXTRA_DIST += \
 	$(mpi_scripts) \
 	tests/mpi/arrays.h \
 	tests/mpi/common.sh \
+	tests/mpi/memory.h \
 	tests/mpi/ranks.h \
 	$(helgrind_scripts) \
 	$(opencl_scripts) \

@@ -101,16 +101,20 @@ struct loans *loans_create(struct heddle_flow *flow, struct mpi_link *link,
 	return loans;
 }
 
+static void copy_drop(struct copy **at)
+{
+	struct copy *copy = *at;
+
+	*at = copy->next;
+	starpu_data_unregister_no_coherency(copy->handle);
+	heddle_free(copy->memory, copy->bytes);
+	free(copy);
+}
+
 void loans_destroy(struct loans *loans)
 {
-	while (loans && loans->copies) {
-		struct copy *copy = loans->copies;
-
-		loans->copies = copy->next;
-		starpu_data_unregister_no_coherency(copy->handle);
-		heddle_free(copy->memory, copy->bytes);
-		free(copy);
-	}
+	while (loans && loans->copies)
+		copy_drop(&loans->copies);
 	free(loans);
 }
 
@@ -186,18 +190,21 @@ static void copy_register(struct copy *copy)
 		                            shape->nx, shape->ny, shape->elemsize);
 }
 
-/* One that nobody uses, or another one. */
+/* One that nobody uses, or another one in place of that which was used least lately: there are
+ * never more than were in use at once. */
 static struct copy *copy_get(struct loans *loans, const struct shape *shape)
 {
-	struct copy **at = &loans->copies, *copy;
+	struct copy **at = &loans->copies, **last = NULL, *copy;
 
-	while (*at && memcmp(&(*at)->shape, shape, sizeof(*shape)))
-		at = &(*at)->next;
+	for (; *at && memcmp(&(*at)->shape, shape, sizeof(*shape)); at = &(*at)->next)
+		last = at;
 	copy = *at;
 	if (copy) {
 		*at = copy->next;
 		return copy;
 	}
+	if (last)
+		copy_drop(last);
 	copy = calloc(1, sizeof(*copy));
 	if (copy) {
 		copy->shape = *shape;

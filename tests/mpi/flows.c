@@ -5,6 +5,7 @@
  * starts it: flows.sh.
  *
  * Usage: flows random SEED COUNT [delays]
+ *        flows memory
  *        flows CASE
  */
 #include "config.h"
@@ -19,6 +20,7 @@
 
 #include <heddle/mpi.h>
 
+#include "tests/mpi/memory.h"
 #include "tests/mpi/ranks.h"
 
 enum { LABELS = 160, ROW = 7 };
@@ -497,6 +499,117 @@ static int run_data_case(const char *what)
 	return failures;
 }
 
+/* ---- memory ---- */
+
+enum { LARGE = 16384, BUFFERS = 6, LENGTH = 16384, LENGTHS = 3000, BORROWED = 258 };
+
+static atomic_ullong checked;
+static float *lengths_of[LENGTHS];
+static starpu_data_handle_t length_handles[LENGTHS];
+
+static int fill(struct heddle_event *event)
+{
+	((unsigned *)event->out[0])[LARGE - 1] = event->label;
+	return 0;
+}
+
+static int look(struct heddle_event *event)
+{
+	atomic_fetch_add(&checked, ((const unsigned *)event->in[0])[LARGE - 1]);
+	return 0;
+}
+
+/* Buffers are as many as a stream has, however many labels there are. A label that waits needs 16
+ * bytes, and a table of them grows to twice what it had. */
+static void memory_buffers(unsigned n)
+{
+	struct heddle_stream all = {.name = "all", .n = n};
+	struct heddle_stream large = {
+	    .name = "large", .buffers = BUFFERS, .parts = {{sizeof(unsigned), LARGE}}};
+	struct heddle_filter filters[] = {
+	    {.name = "fill", .function = fill, .ports = {{&all, &large}}, .elsewhere = rank},
+	    {.name = "look", .function = look, .ports = {{&large}}, .elsewhere = !rank}};
+	unsigned long long mine, sum = 0;
+	struct heddle_flow *flow = NULL;
+	char what[64];
+	int status;
+
+	atomic_store(&checked, 0);
+	memory_begin();
+	heddle_flow_create(filters, 2, NULL, &flow);
+	status = heddle_mpi_flow_run(flow, MPI_COMM_WORLD, NULL, NULL);
+	snprintf(what, sizeof(what), "%u buffers of %zu KB", n, sizeof(unsigned[LARGE]) >> 10);
+	memory_check(what, BUFFERS * sizeof(unsigned[LARGE]) + 48 * (size_t)n);
+	heddle_flow_destroy(flow);
+	mine = atomic_load(&checked);
+	MPI_Allreduce(&mine, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+	if (status || sum != n * (n - 1ULL) / 2) {
+		printf("FAIL: rank %d: status %d, sum %llu\n", rank, status, sum);
+		failures++;
+	}
+}
+
+/* Data of the program's, on rank 0, each of another length. A core has two events at once, and DQAA
+ * 256 more at the most; whom the data belongs to knows of each. */
+static int length_data(uint64_t label, starpu_data_handle_t *handles, void *arg)
+{
+	handles[0] = length_handles[label];
+	return 1;
+}
+
+static void grow_length(void *buffers[], void *arg)
+{
+	float *numbers = (float *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	numbers[0]++;
+	numbers[STARPU_VECTOR_GET_NX(buffers[0]) - 1]++;
+}
+
+static struct starpu_codelet grow_lengths = {
+    .cpu_funcs = {grow_length}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "grow_length"};
+
+static void memory_lengths(void)
+{
+	struct heddle_stream lengths = {
+	    .name = "lengths", .n = LENGTHS, .data = length_data, .home = first_home};
+	struct heddle_filter filter = {
+	    .codelet = &grow_lengths, .ports = {{&lengths}}, .elsewhere = !rank};
+	struct heddle_flow *flow = NULL;
+	unsigned bad = 0;
+	int status;
+
+	for (unsigned l = 0; l < LENGTHS && !rank; l++) {
+		lengths_of[l] = calloc(LENGTH + l, sizeof(float));
+		starpu_vector_data_register(&length_handles[l], STARPU_MAIN_RAM,
+		                            (uintptr_t)lengths_of[l], LENGTH + l, sizeof(float));
+	}
+	memory_begin();
+	heddle_flow_create(&filter, 1, NULL, &flow);
+	status = heddle_mpi_flow_run(flow, MPI_COMM_WORLD, NULL, NULL);
+	memory_check("data of many lengths",
+	             BORROWED * (rank ? sizeof(float[LENGTH + LENGTHS]) : 2048 * (size_t)nranks));
+	heddle_flow_destroy(flow);
+	for (unsigned l = 0; l < LENGTHS && !rank; l++) {
+		starpu_data_unregister(length_handles[l]);
+		bad += lengths_of[l][0] != 1 || lengths_of[l][LENGTH + l - 1] != 1;
+		free(lengths_of[l]);
+	}
+	if (status || bad) {
+		printf("FAIL: rank %d: status %d, %u wrong\n", rank, status, bad);
+		failures++;
+	}
+}
+
+static int run_memory(void)
+{
+	memory_buffers(100);
+	memory_buffers(100);
+	memory_buffers(3000);
+	memory_lengths();
+	printf("rank %d: %d failures\n", rank, failures);
+	return failures;
+}
+
 static int run_case(const char *what)
 {
 	static struct heddle_stream few = {
@@ -514,6 +627,8 @@ static int run_case(const char *what)
 
 	if (!strncmp(what, "data ", 5))
 		return run_data_case(what);
+	if (!strcmp(what, "memory"))
+		return run_memory();
 	wanted = what;
 	lives = 1;
 	add.cpu_funcs[0] = add_not;

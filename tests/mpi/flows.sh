@@ -19,6 +19,9 @@ expect 0 ', 0 failures' ranks 4 "$flows" random "$((seed + 2))" 8 delays
 expect 0 ', 0 failures' ranks 1 "$flows" random "$((seed + 3))" 4
 [ "$failures" = 0 ] || exit 1
 
+# However many labels there are, a rank has the buffers of its streams and what it borrows at once.
+expect 0 ': 0 failures' ranks 4 "$flows" memory
+
 # Under a policy by which the sender chooses.
 STARPU_SCHED=odds expect 0 ', 0 failures' ranks 4 "$flows" random "$((seed + 4))" 8
 STARPU_SCHED=odds expect 0 ', 0 failures' ranks 3 "$flows" random "$((seed + 5))" 3 delays

@@ -5,6 +5,7 @@
  * fail. mpirun starts it: loops.sh.
  *
  * Usage: loops random SEED COUNT [delays]
+ *        loops memory
  *        loops CASE
  */
 #include "config.h"
@@ -21,6 +22,7 @@
 #include <heddle/mpi.h>
 
 #include "tests/mpi/arrays.h"
+#include "tests/mpi/memory.h"
 
 /* ---- arrays of which every rank has its part ---- */
 
@@ -313,6 +315,73 @@ static void compute_not(void *buffers[], void *arg)
 static struct starpu_codelet fails = {.cpu_funcs = {compute_not}, .name = "fails"};
 static struct starpu_codelet other = {.cpu_funcs = {compute_not}, .name = "other"};
 
+/* ---- memory ---- */
+
+enum { RANGE = 2048, NX = 32 };
+
+static void increment(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	const uint32_t *in = (const uint32_t *)STARPU_MATRIX_GET_PTR(buffers[0]);
+	uint32_t *out = (uint32_t *)STARPU_MATRIX_GET_PTR(buffers[1]);
+
+	for (size_t e = 0; e < block->n * NX; e++)
+		out[e] = in[e] + 1;
+}
+
+static struct starpu_codelet increments = {.cpu_funcs = {increment}, .name = "increment"};
+
+/* All data lies on rank 0. The others have three ranges of it at once, however many there are. */
+static void memory_run(size_t nranges)
+{
+	const size_t range_bytes = 2 * sizeof(uint32_t[RANGE][NX]);
+	size_t n = nranges * RANGE;
+	uint32_t *data[2] = {NULL, NULL};
+	struct heddle_mpi_place places[2] = {{HEDDLE_MPI_ON_RANK, 0}, {HEDDLE_MPI_ON_RANK, 0}};
+	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
+	struct heddle_loop loop = {.codelet = &increments, .n = n, .naccesses = 2};
+	char what[64];
+	int status;
+
+	for (int a = 0; a < 2; a++) {
+		loop.accesses[a].mode = a ? STARPU_W : STARPU_R;
+		if (rank)
+			continue;
+		data[a] = malloc(n * sizeof(*data[a]) * NX);
+		for (size_t e = 0; e < n * NX; e++)
+			data[a][e] = e;
+		starpu_matrix_data_register(&loop.accesses[a].handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)data[a], NX, NX, n, sizeof(*data[a]));
+	}
+	memory_begin();
+	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, places, ranks, NULL);
+	snprintf(what, sizeof(what), "%zu ranges, %zu here", nranges, ranks[rank].ranges);
+	memory_check(what, rank ? 3 * range_bytes : 0);
+	if (status)
+		wrong("the loop failed", -status);
+	for (int a = 0; a < 2 && !rank; a++) {
+		starpu_data_unregister(loop.accesses[a].handle);
+		for (size_t e = 0; e < n * NX; e++)
+			if (data[a][e] != (uint32_t)(e + a))
+				wrong("a number", e);
+		free(data[a]);
+	}
+	free(ranks);
+}
+
+static int run_memory(void)
+{
+	char strategy[32];
+
+	snprintf(strategy, sizeof(strategy), "css:chunk=%d", RANGE);
+	setenv("HEDDLE_NODE_STRATEGY", strategy, 1);
+	memory_run(8);
+	memory_run(8);
+	memory_run(256);
+	printf("rank %d: %d failures\n", rank, failures);
+	return failures;
+}
+
 /* The same loop on all ranks but for rank 1, which wants what the case says. */
 static int run_case(const char *what)
 {
@@ -323,6 +392,8 @@ static int run_case(const char *what)
 	bool me = rank == 1;
 	int status;
 
+	if (!strcmp(what, "memory"))
+		return run_memory();
 	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
 		pause();
 	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data,

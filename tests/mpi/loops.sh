@@ -16,6 +16,9 @@ expect 0 ', 0 failures' ranks 4 "$loops" random "$((seed + 2))" 40 delays
 expect 0 ', 0 failures' ranks 1 "$loops" random "$((seed + 3))" 20
 [ "$failures" = 0 ] || exit 1
 
+# Where data lies on one rank the others have three ranges of it, however many there are.
+expect 0 ': 0 failures' ranks 4 "$loops" memory
+
 # refused CASE TEXT: all ranks say the same, and none runs anything.
 refused() {
 	expect 0 "$2" ranks 4 "$loops" "$1"

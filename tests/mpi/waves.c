@@ -5,6 +5,7 @@
  * that must fail. mpirun starts it: waves.sh.
  *
  * Usage: waves random SEED COUNT [delays]
+ *        waves memory
  *        waves CASE
  */
 #include "config.h"
@@ -20,6 +21,7 @@
 #include <heddle/mpi.h>
 
 #include "tests/mpi/arrays.h"
+#include "tests/mpi/memory.h"
 
 static uint32_t mix(uint32_t a, uint32_t b)
 {
@@ -381,6 +383,76 @@ static void differ(const char *what, struct heddle_wavefront *wave, struct heddl
 		wave->strategy = "none";
 }
 
+/* ---- memory ---- */
+
+enum { WIDTH = 4000 };
+
+static void add_above(void *buffers[], void *arg)
+{
+	const struct heddle_tile *tile = arg;
+	uint32_t *field = (uint32_t *)STARPU_MATRIX_GET_PTR(buffers[0]);
+	size_t ld = STARPU_MATRIX_GET_LD(buffers[0]);
+
+	for (size_t r = 0; r < tile->rows; r++)
+		for (size_t c = heddle_tile_begin(tile, r); c < heddle_tile_end(tile, r); c++)
+			field[r * ld + c] +=
+			    tile->row + r ? *(&field[r * ld + c] - ld) : (uint32_t)c;
+}
+
+static struct starpu_codelet adds = {.cpu_funcs = {add_above}, .name = "add_above"};
+
+/* The field lies on rank 0. The others have the rows that they compute, and one above, however
+ * often they compute them. */
+static void memory_run(size_t rows, size_t sweeps)
+{
+	const size_t row_bytes = sizeof(uint32_t[WIDTH]);
+	struct heddle_mpi_place place = {HEDDLE_MPI_ON_RANK, 0};
+	struct heddle_mpi_wave_rank *ranks = calloc(nranks, sizeof(*ranks));
+	struct heddle_wavefront wave = {.codelet = &adds,
+	                                .rows = rows,
+	                                .columns = WIDTH,
+	                                .sweeps = sweeps,
+	                                .nvectors = 2,
+	                                .vectors = {{.row = 1}, {.sweep = 1, .row = -1}},
+	                                .tile_columns = 50,
+	                                .narrays = 1};
+	uint32_t *field = NULL;
+	char what[64];
+	int status;
+
+	if (!rank) {
+		field = calloc(rows, row_bytes);
+		starpu_matrix_data_register(&wave.arrays[0].handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)field, WIDTH, WIDTH, rows, sizeof(*field));
+	}
+	wave.arrays[0].mode = STARPU_RW;
+	wave.arrays[0].extent = HEDDLE_FIELD_HALO;
+	memory_begin();
+	status = heddle_mpi_wavefront_run(&wave, MPI_COMM_WORLD, &place, ranks, NULL);
+	snprintf(what, sizeof(what), "%zu rows here, %zu sweeps", ranks[rank].rows, sweeps);
+	memory_check(what, (ranks[rank].rows + 2) * row_bytes);
+	if (status)
+		wrong("the wavefront failed", -status);
+	if (!rank) {
+		starpu_data_unregister(wave.arrays[0].handle);
+		for (size_t c = 0; c < WIDTH; c++)
+			if (field[c] != (uint32_t)(c * sweeps))
+				wrong("a number of the first row", c);
+		free(field);
+	}
+	free(ranks);
+}
+
+static int run_memory(void)
+{
+	memory_run(400, 1);
+	memory_run(400, 1);
+	memory_run(400, 40);
+	memory_run(4000, 1);
+	printf("rank %d: %d failures\n", rank, failures);
+	return failures;
+}
+
 /* The same wavefront on all ranks but for rank 1, which wants what the case says. */
 static int run_case(const char *what)
 {
@@ -403,6 +475,8 @@ static int run_case(const char *what)
 	bool me = rank == 1;
 	int status;
 
+	if (!strcmp(what, "memory"))
+		return run_memory();
 	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
 		pause();
 	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data, N, N,

@@ -19,6 +19,9 @@ expect 0 ', 0 failures' ranks 1 "$waves" random "$((seed + 4))" 10
 STARPU_SCHED=eager expect 0 ', 0 failures' ranks 3 "$waves" random "$((seed + 5))" 6
 [ "$failures" = 0 ] || exit 1
 
+# Where the field lies on one rank the others have their rows of it, however many sweeps there are.
+expect 0 ': 0 failures' ranks 4 "$waves" memory
+
 # refused CASE TEXT: all ranks say the same, and none runs anything.
 refused() {
 	expect 0 "$2" ranks 4 "$waves" "$1"
