@@ -56,6 +56,7 @@ struct reader {
 	unsigned asked;                /* buffers, of all ranks */
 	double least_us[QUEUES_TYPES]; /* that a request took … */
 	double longest_us;             /* … and the longest of these */
+	unsigned came[QUEUES_TYPES];   /* buffers that requests for a type have brought */
 	unsigned most;                 /* buffers ahead that what comes next is worth */
 	double left_us;     /* since when it has left all to others; 0: it does not … */
 	double patience_us; /* … and for how long it would … */
@@ -638,11 +639,13 @@ static void ahead_limit(struct mpi_demand *demand, unsigned filter, unsigned kin
 
 /* Whether no rank's kind has run a type: then a request is for one buffer, and the next one waits
  * for its answer, not for its end. Nobody finds out about type 0, which those beyond the last one
- * count as, too. */
-static bool untried(const struct mpi_demand *demand, unsigned kind, unsigned type)
+ * count as, too. Nor about others, it seems, where more have come than the kind may have at once,
+ * twice: so many have ended that somebody would have measured one. */
+static bool untried(const struct mpi_demand *demand, unsigned filter, unsigned kind, unsigned type)
 {
 	return demand->given.select && type &&
-	       mpi_gains_us(demand->given.gains, type, demand->given.rank, kind) <= 0;
+	       mpi_gains_us(demand->given.gains, type, demand->given.rank, kind) <= 0 &&
+	       demand->readers[filter][kind].came[type] / 2 <= window(demand, filter, kind);
 }
 
 /* Asks for what a kind could do beside what it has. What others have must be better than what is
@@ -669,7 +672,7 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	has += own_count(demand, filter, kind, least > own ? least : own);
 	if (has >= most)
 		return false;
-	if (untried(demand, kind, wish.type)) {
+	if (untried(demand, filter, kind, wish.type)) {
 		if (demand->readers[filter][kind].asked)
 			return false;
 		most = has + 1;
@@ -890,6 +893,7 @@ static void hear_item(struct mpi_demand *demand, unsigned from, const struct mpi
 		count_set(&demand->channels[message->array], peer, peer->order.type, message->n);
 	demand->came++;
 	demand->coming++;
+	demand->readers[peer->order.filter][peer->order.kind].came[peer->order.type]++;
 	demand->given.come(demand->given.arg, from, &peer->order, message->first,
 	                   answered(demand, from, message->array));
 	peer->order.asked_us = 0;

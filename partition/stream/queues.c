@@ -19,6 +19,9 @@ struct item {
 	unsigned filter, kind; /* for whom it came from another rank */
 };
 
+/* So many labels of the start that were looked at say of which types the others are. */
+#define SEEN_MOST 64
+
 struct ring {
 	struct item *items;
 	size_t head, n, room; /* room is 0 or a power of 2 */
@@ -26,11 +29,13 @@ struct ring {
 
 struct stream {
 	struct queues_stream given;
-	bool read;         /* a port reads it: what is sent to others is gone */
-	uint64_t first, n; /* labels of the start that have not begun */
-	unsigned start;    /* type of the first of them … */
-	bool typed;        /* … if it is known */
-	struct ring *own;  /* those that wait, by types … */
+	bool read;                    /* a port reads it: what is sent to others is gone */
+	uint64_t first, n;            /* labels of the start that have not begun */
+	unsigned start;               /* type of the first of them … */
+	bool typed;                   /* … if it is known */
+	unsigned nseen;               /* labels of the start that were looked at lately … */
+	unsigned often[QUEUES_TYPES]; /* … and of which types they were */
+	struct ring *own;             /* those that wait, by types … */
 	unsigned nown;
 	uint64_t types;   /* … and which types do: bits */
 	uint64_t nwait;   /* and how many */
@@ -127,11 +132,18 @@ void queues_destroy(struct queues *queues)
 	free(queues);
 }
 
+static void start_forget(struct stream *stream)
+{
+	stream->typed = false;
+	stream->nseen = 0;
+	memset(stream->often, 0, sizeof(stream->often));
+}
+
 static void stream_begin(struct stream *stream)
 {
 	stream->first = stream->given.first;
 	stream->n = stream->given.n;
-	stream->typed = false;
+	start_forget(stream);
 	for (unsigned t = 0; t < stream->nown; t++)
 		stream->own[t].head = stream->own[t].n = 0;
 	stream->came.head = stream->came.n = 0;
@@ -252,12 +264,41 @@ static struct item start_get(struct stream *stream)
 	return (struct item){.label = stream->first++, .buffer = QUEUES_NONE, .worker = -1};
 }
 
+/* When there are many the older ones count half. */
+static void start_see(struct stream *stream, unsigned type)
+{
+	bool many = stream->nseen >= SEEN_MOST;
+
+	for (unsigned t = 0; many && t < QUEUES_TYPES; t++) {
+		unsigned fewer = (stream->often[t] + 1) / 2;
+
+		stream->nseen -= fewer;
+		stream->often[t] -= fewer;
+	}
+	stream->often[type]++;
+	stream->nseen++;
+}
+
 static unsigned start_type(const struct queues *queues, struct stream *stream)
 {
-	if (!stream->typed)
+	if (!stream->typed) {
 		stream->start = type_of(queues, stream, stream->first, QUEUES_NONE);
+		start_see(stream, stream->start);
+	}
 	stream->typed = true;
 	return stream->start;
+}
+
+/* How many labels of the start are of a type: as many as of the latest ones, and the first one. */
+static uint64_t start_count(const struct queues *queues, struct stream *stream, unsigned type)
+{
+	bool first = stream->n && start_type(queues, stream) == type;
+	uint64_t n;
+
+	if (!stream->n)
+		return 0;
+	n = (double)stream->n * stream->often[type] / stream->nseen + 0.5;
+	return n ? n : first;
 }
 
 int queues_send(struct queues *queues, unsigned stream, uint64_t label)
@@ -571,7 +612,7 @@ void queues_deal(struct queues *queues, unsigned stream, uint64_t first, uint64_
 {
 	queues->streams[stream].first = first;
 	queues->streams[stream].n = n;
-	queues->streams[stream].typed = false;
+	start_forget(&queues->streams[stream]);
 }
 
 uint64_t queues_waiting(const struct queues *queues, unsigned stream)
@@ -591,9 +632,8 @@ uint64_t queues_surplus(const struct queues *queues, unsigned stream)
 uint64_t queues_surplus_of(const struct queues *queues, unsigned stream, unsigned type)
 {
 	struct stream *of = &queues->streams[stream];
-	uint64_t n = of->n && start_type(queues, of) == type ? of->n : 0;
 
-	return n + (type < of->nown ? of->own[type].n : 0);
+	return start_count(queues, of, type) + (type < of->nown ? of->own[type].n : 0);
 }
 
 uint64_t queues_surplus_from(const struct queues *queues, unsigned stream, unsigned kind, int least)

@@ -122,13 +122,14 @@ void queues_deal(struct queues *queues, unsigned stream, uint64_t first, uint64_
 uint64_t queues_waiting(const struct queues *queues, unsigned stream);
 
 /** Types of those that other ranks may have, as bits: of all but those that have come from other
- * ranks. Of labels of the start the first one's type counts for all. */
+ * ranks. Of labels of the start the first one's type counts. */
 uint64_t queues_surplus(const struct queues *queues, unsigned stream);
 
-/** Those of a type. */
+/** Those of a type. Labels of the start are taken to be of the types that the latest ones had. */
 uint64_t queues_surplus_of(const struct queues *queues, unsigned stream, unsigned type);
 
-/** Those that a kind of this rank gains so much from. */
+/** Those that a kind of this rank gains so much from. Of labels of the start the first one's type
+ * counts for all: none begins before it. */
 uint64_t queues_surplus_from(const struct queues *queues, unsigned stream, unsigned kind,
                              int least);
 

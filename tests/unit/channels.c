@@ -442,10 +442,12 @@ static unsigned asked(struct world *world)
 	return n;
 }
 
-/* Rank 1 has many buffers; its answers take a millisecond. */
-static void consume(struct world *world, double us)
+/* Rank 1 has many buffers of a type; its answers take a millisecond.
+ * @return how many it was asked for */
+static unsigned consume(struct world *world, uint64_t name, double us)
 {
-	const struct mpi_message hint = {.type = DEMAND_HINT, .array = STREAM_ROWS};
+	const struct mpi_message hint = {
+	    .type = DEMAND_HINT, .array = STREAM_ROWS, .first = name, .n = 1000};
 	const struct mpi_message item = {.type = DEMAND_ITEM, .array = STREAM_ROWS, .n = 1};
 	struct rank *rank = &world->ranks[0];
 	struct queues_event event;
@@ -465,6 +467,7 @@ static void consume(struct world *world, double us)
 		assert_int_equal(queues_end(rank->queues, &event, true, 0, 0), 0);
 		mpi_demand_step(rank->demand, world->now);
 	}
+	return n;
 }
 
 /* A fast consumer asks for much ahead, a slow one does not. */
@@ -481,12 +484,34 @@ static void test_ahead(void **state)
 	demand = world->ranks[0].demand;
 	assert_int_equal(mpi_demand_ahead(demand, JUDGE, HEDDLE_KIND_CPU), 1);
 	for (int i = 0; i < 20; i++)
-		consume(world, 10);
+		consume(world, 0, 10);
 	fast = mpi_demand_ahead(demand, JUDGE, HEDDLE_KIND_CPU);
 	assert_true(fast > 5);
 	for (int i = 0; i < 200; i++)
-		consume(world, 10000);
+		consume(world, 0, 10000);
 	assert_true(mpi_demand_ahead(demand, JUDGE, HEDDLE_KIND_CPU) < fast);
+	world->nranks = 1;
+	world_free(world);
+}
+
+/* What nobody has tried is asked for one by one, but not for ever where nobody measures. */
+static void test_untried(void **state)
+{
+	struct world *world = test_calloc(1, sizeof(*world));
+	unsigned n = 0;
+
+	world->nranks = 2;
+	world->select = true;
+	world->types = 3;
+	world->reads[0] = 4;
+	world->reads[1] = 3;
+	rank_make(world, 0, 16);
+	assert_int_equal(consume(world, 1, 10), 1);
+	assert_int_equal(consume(world, 1, 10), 1);
+	for (int i = 0; i < 1000 && n < 4; i++)
+		n = consume(world, 1, 10);
+	assert_true(n >= 4);
+	assert_int_equal(consume(world, 2, 10), 1);
 	world->nranks = 1;
 	world_free(world);
 }
@@ -601,6 +626,55 @@ static void test_selection(void **state)
 	mpi_gains_destroy(gains);
 }
 
+/* Every second label. */
+static unsigned two_types(void *arg, unsigned stream, uint64_t label, uint32_t buffer)
+{
+	return 1 + label % 2;
+}
+
+static unsigned many_types(void *arg, unsigned stream, uint64_t label, uint32_t buffer)
+{
+	return label % QUEUES_TYPES;
+}
+
+/* Labels of the start are of several types: how many there are of each does not jump from label to
+ * label, and is true where they are of one. */
+static void test_start(void **state)
+{
+	const struct queues_stream stream = {.n = 1000};
+	const struct queues_port port = {0, QUEUES_NONE, 0, 0};
+	struct queues *queues = queues_create(&stream, 1, &port, 1);
+	const int equal[QUEUES_TYPES] = {0};
+	uint64_t label;
+	uint32_t buffer;
+
+	assert_int_equal(queues_surplus_of(queues, 0, 0), 1000);
+	queues_set_type(queues, two_types, NULL);
+	queues_deal(queues, 0, 0, 1000);
+	for (unsigned left = 1000; left; left--) {
+		uint64_t one = queues_surplus_of(queues, 0, 1),
+		         two = queues_surplus_of(queues, 0, 2);
+
+		assert_in_range(one + two, left - 1, left + 1);
+		if (left < 996 && left > 10) {
+			assert_in_range(one, left / 4, left);
+			assert_in_range(two, left / 4, left);
+		}
+		assert_true(queues_give(queues, 0, equal, INT_MIN, &label, &buffer));
+		queues_given(queues, 0, buffer);
+	}
+	assert_int_equal(queues_surplus_of(queues, 0, 1), 0);
+	/* As many types as there can be. */
+	queues_set_type(queues, many_types, NULL);
+	queues_deal(queues, 0, 0, 1000);
+	for (unsigned left = 1000; left; left--) {
+		assert_in_range(queues_surplus_of(queues, 0, 1), 0, left);
+		assert_true(queues_give(queues, 0, equal, INT_MIN, &label, &buffer));
+		queues_given(queues, 0, buffer);
+	}
+	queues_destroy(queues);
+}
+
 /* ---- whether ranks have the same flow ---- */
 
 static void refused(void (*change)(struct mpi_flow_description *flow), const char *text)
@@ -691,6 +765,7 @@ int main(void)
 	    cmocka_unit_test(test_stuck),     cmocka_unit_test(test_ahead),
 	    cmocka_unit_test(test_gains),     cmocka_unit_test(test_selection),
 	    cmocka_unit_test(test_agreement), cmocka_unit_test(test_wanted),
+	    cmocka_unit_test(test_untried),   cmocka_unit_test(test_start),
 	};
 	const char *given_seed = getenv("HEDDLE_TEST_SEED");
 
