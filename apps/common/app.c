@@ -412,6 +412,19 @@ static enum app_exit app_run(struct run *run)
 	return code;
 }
 
+/* Ranks of different apps would wait for each other. */
+static int ranks_same(const char *name)
+{
+	char first[64];
+	int error = 0;
+
+	snprintf(first, sizeof(first), "%s", name);
+	ranks_tell(first, sizeof(first));
+	if (strcmp(first, name))
+		error = heddle_refuse(-EINVAL, "--mpi: rank 0 runs %s, this one %s", first, name);
+	return ranks_all(error);
+}
+
 /* Over ranks: rank 0 alone writes files, and has the data if it is to write it. All have the input
  * of apps that run themselves, but for wavefronts. */
 static int ranks_join(const struct app *app, struct app_options *options, int *argc, char ***argv)
@@ -424,6 +437,8 @@ static int ranks_join(const struct app *app, struct app_options *options, int *a
 		setenv("OMPI_MCA_mpi_yield_when_idle", app->run && !app->wave ? "1" : "0", 0);
 	if (options->mpi)
 		error = ranks_begin(argc, argv);
+	if (!error && !app_simulated())
+		error = ranks_same(app->name);
 	if (error)
 		return error;
 	if (app->parts && !options->output && !options->save_input)

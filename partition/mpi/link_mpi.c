@@ -658,6 +658,12 @@ void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_r
 	check(link, MPI_Type_free(&type));
 }
 
+void mpi_link_reduce(struct mpi_link *link, void *values, size_t n, MPI_Datatype type, MPI_Op op)
+{
+	check(link, MPI_Iallreduce(MPI_IN_PLACE, values, n, type, op, link->comm,
+	                           pending_add(link, NULL, NULL, NULL)));
+}
+
 void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t bytes,
                      void (*done)(void *arg), void *arg)
 {

@@ -81,6 +81,9 @@ void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
 void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_rows *rows,
                         void (*done)(void *arg), void *arg);
 
+/** Gives all ranks what `op` makes of the values of each. */
+void mpi_link_reduce(struct mpi_link *link, void *values, size_t n, MPI_Datatype type, MPI_Op op);
+
 /** All ranks send `bytes` bytes to all. */
 void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t bytes,
                      void (*done)(void *arg), void *arg);

@@ -4,13 +4,17 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "partition/mpi/link_mpi.h"
 #include "partition/mpi/world.h"
 #include "support/message.h"
+#include "support/variables.h"
 
 static int on_machine; /* number of this rank on its machine */
+static bool begun;     /* a loop, a wavefront or a flow */
 
 #ifdef HEDDLE_USE_SIMGRID
 static void barrier(void)
@@ -31,46 +35,52 @@ static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
 /* How long a rank that waits sleeps between two looks. */
 #define NAP_NS 50000L
 
-/* MPI cannot wake a thread that sleeps, and where ranks share cores its own waits keep a worker of
- * another rank from its core. So the thread looks, and sleeps in between. MPI ends the program
- * itself at an error unless somebody has told it to return. */
-static void await(int error, MPI_Request *request)
+/* Ranks meet between runs: one that does not come ends the program in time then, too. Before the
+ * first run they read and make what they need, for as long as that takes. */
+static struct mpi_link *meeting_open(void)
 {
-	const struct timespec nap = {0, NAP_NS};
-	char text[MPI_MAX_ERROR_STRING];
-	int over = 0, length;
+	double timeout = begun ? heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT) : 0;
+	struct mpi_link *link;
 
-	while (error == MPI_SUCCESS &&
-	       (error = MPI_Test(request, &over, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !over)
-		nanosleep(&nap, NULL);
-	if (error == MPI_SUCCESS)
-		return;
-	MPI_Error_string(error, text, &length);
-	heddle_warn("MPI: %s; the run ends on all ranks", text);
-	MPI_Abort(MPI_COMM_WORLD, 1);
-	abort();
+	if (mpi_link_open(MPI_COMM_WORLD, timeout, "step", "between runs", &link)) {
+		heddle_warn("a program over ranks: no memory; the run ends on all ranks");
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	return link;
 }
 
-static void barrier(void)
+/* MPI cannot wake a thread that sleeps, and where ranks share cores its own waits keep a worker of
+ * another rank from its core. So the thread looks, and sleeps in between. */
+static void meeting_end(struct mpi_link *link)
 {
-	MPI_Request request;
+	const struct timespec nap = {0, NAP_NS};
 
-	await(MPI_Ibarrier(MPI_COMM_WORLD, &request), &request);
+	for (mpi_link_progress(link); mpi_link_under_way(link); mpi_link_progress(link))
+		nanosleep(&nap, NULL);
+	mpi_link_close(link);
 }
 
 static void broadcast(void *data, size_t bytes)
 {
-	MPI_Request request;
+	struct mpi_link *link = meeting_open();
 
-	await(MPI_Ibcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request), &request);
+	mpi_link_broadcast(link, 0, &(struct mpi_rows){data, 1, bytes, bytes}, NULL, NULL);
+	meeting_end(link);
 }
 
 static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
 {
-	MPI_Request request;
+	struct mpi_link *link = meeting_open();
 
-	await(MPI_Iallreduce(MPI_IN_PLACE, values, n, type, op, MPI_COMM_WORLD, &request),
-	      &request);
+	mpi_link_reduce(link, values, n, type, op);
+	meeting_end(link);
+}
+
+static void barrier(void)
+{
+	int none = 0;
+
+	reduce(&none, 1, MPI_INT, MPI_MIN);
 }
 #endif
 
@@ -115,6 +125,7 @@ static int world_all(int status)
 static int world_loop_run(const struct heddle_loop *loop, const struct heddle_mpi_place *places,
                           struct heddle_mpi_rank_stats *ranks, struct heddle_loop_stats *stats)
 {
+	begun = true;
 	return heddle_mpi_loop_run(loop, MPI_COMM_WORLD, places, ranks, stats);
 }
 
@@ -123,12 +134,14 @@ static int world_wavefront_run(const struct heddle_wavefront *wavefront,
                                struct heddle_mpi_wave_rank *ranks,
                                struct heddle_wavefront_stats *stats)
 {
+	begun = true;
 	return heddle_mpi_wavefront_run(wavefront, MPI_COMM_WORLD, places, ranks, stats);
 }
 
 static int world_flow_run(struct heddle_flow *flow, struct heddle_mpi_flow_rank *ranks,
                           struct heddle_flow_stats *stats)
 {
+	begun = true;
 	return heddle_mpi_flow_run(flow, MPI_COMM_WORLD, ranks, stats);
 }
 

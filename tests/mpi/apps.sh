@@ -166,4 +166,17 @@ expect 0 '^yields: 1' between "$apps/nbia/nbia" --size 256
 export OMPI_MCA_mpi_yield_when_idle=0
 TEST_FAILS=1 between "$apps/blackscholes/blackscholes" --size 1000 >"$work/out" && fail "MPI's error: the app goes on"
 grep -q 'MPI: .*; the run ends on all ranks' "$work/out" || fail "MPI's error: $(cat "$work/out")"
+# A rank that goes early ends the run on all, also where the others wait for it between runs.
+for app in blackscholes nbia; do
+	# shellcheck disable=SC2016 # for the rank's shell
+	HEDDLE_NODE_TIMEOUT=10 expect 1 'rank 3 has not been heard of for 10 s' ranks 4 sh -c '
+		reps=30
+		[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 3 ] || reps=1
+		exec "$1" --mpi --size 1000 --reps "$reps"' sh "$apps/$app/$app"
+done
+# shellcheck disable=SC2016 # for the rank's shell
+expect 2 '--mpi: rank 0 runs histogram, this one blackscholes' ranks 2 sh -c '
+	app=blackscholes
+	[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || app=histogram
+	exec "$1/$app/$app" --mpi --size 1000' sh "$apps"
 [ "$failures" = 0 ]
