@@ -117,6 +117,7 @@ double costs_run_gave(struct costs_run *run, const struct costs *costs, unsigned
 	                              .work = costs && !again ? costs_work(costs, start, n) : n,
 	                              .worker = again ? NONE : worker,
 	                              .follows = run->head[worker] != NONE,
+	                              .first = run->tail[worker] == NONE,
 	                              .next = NONE};
 	if (run->head[worker] == NONE)
 		run->head[worker] = run->count - 1;
@@ -221,6 +222,9 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define HIDING 2
 /* What was believed of starts counts at least so much as this part of the new blocks. */
 #define LEAST_SURE 0.001
+/* A first block that took so many times as long as its iterations say had something to do that
+ * comes once. */
+#define ONCE 2
 
 /* A block that counts. */
 struct sample {
@@ -255,9 +259,14 @@ struct fit {
 	double noise;
 };
 
-static bool counts(const struct costs_block *block)
+static bool is_done(const struct costs_block *block)
 {
 	return block->worker != NONE && block->n && block->us > 0;
+}
+
+static bool counts(const struct costs_block *block)
+{
+	return is_done(block) && !block->once;
 }
 
 /* Behind a block under way a short one takes as long as its start, which tells nothing more. */
@@ -865,15 +874,12 @@ static int starts_first(struct fit *fit, const struct costs *equal, const struct
 	return error ? 0 : lines_find(fit, &costs, run, false);
 }
 
-int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
-                struct costs_worker *workers, unsigned nworkers, double *noise)
+static int learn(struct costs *costs, unsigned known, const struct costs_run *run,
+                 struct costs_worker *workers, unsigned nworkers, double *noise)
 {
 	struct fit fit;
-	int error;
+	int error = fit_init(&fit, run->count, workers, nworkers);
 
-	if (run->lost)
-		return -ENOENT;
-	error = fit_init(&fit, run->count, workers, nworkers);
 	if (!error && !known)
 		error = starts_first(&fit, costs, run);
 	if (!error)
@@ -884,6 +890,109 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 	}
 	fit_fini(&fit);
 	return error;
+}
+
+/* ---- what comes once in a run ---- */
+
+static bool is_first(const struct costs_run *run, const struct costs_worker *workers, unsigned i)
+{
+	const struct costs_block *block = &run->blocks[i];
+
+	return is_done(block) && block->first && workers[block->worker].kind != HEDDLE_KIND_CPU;
+}
+
+/* Whether a first block took far longer than its worker's other ones tell.
+ * @return how many are taken to have done so */
+static unsigned once_suspect(const struct costs *costs, const struct costs_run *run,
+                             const struct costs_worker *workers, unsigned nworkers)
+{
+	struct {
+		double us, work, shortest;
+	} *others = calloc(nworkers, sizeof(*others));
+	unsigned count = 0;
+
+	for (unsigned i = 0; others && i < run->count; i++) {
+		struct costs_block *block = &run->blocks[i];
+		unsigned w = block->worker;
+
+		block->once = false;
+		if (!is_done(block) || is_first(run, workers, i))
+			continue;
+		if (!others[w].work || block->us < others[w].shortest)
+			others[w].shortest = block->us;
+		others[w].us += block->us;
+		others[w].work += costs_work(costs, block->start, block->n);
+	}
+	for (unsigned i = 0; others && i < run->count; i++) {
+		struct costs_block *block = &run->blocks[i];
+		unsigned w = block->worker;
+
+		if (!is_first(run, workers, i) || !others[w].work)
+			continue;
+		block->once = block->us > ONCE * (others[w].shortest +
+		                                  others[w].us / others[w].work *
+		                                      costs_work(costs, block->start, block->n));
+		count += block->once;
+	}
+	free(others);
+	return count;
+}
+
+/* The blocks around it tell what its iterations cost.
+ * @return how many of them took so long for that */
+static unsigned once_doubt(const struct costs *costs, const struct costs_run *run,
+                           const struct costs_worker *workers)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < run->count; i++) {
+		struct costs_block *block = &run->blocks[i];
+		const struct costs_worker *worker;
+
+		if (!block->once)
+			continue;
+		worker = &workers[block->worker];
+		block->once =
+		    worker->pace > 0 &&
+		    block->us > ONCE * (worker->start.us +
+		                        worker->pace * costs_work(costs, block->start, block->n));
+		count += !block->once;
+	}
+	return count;
+}
+
+static void once_forget(const struct costs_run *run)
+{
+	for (unsigned i = 0; i < run->count; i++)
+		run->blocks[i].once = false;
+}
+
+int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
+                struct costs_worker *workers, unsigned nworkers, double *noise)
+{
+	struct costs found = *costs;
+	struct costs_worker *fitted;
+	int error;
+
+	if (run->lost)
+		return -ENOENT;
+	if (once_suspect(costs, run, workers, nworkers)) {
+		fitted = malloc(nworkers * sizeof(*fitted));
+		if (!fitted)
+			return -ENOMEM;
+		memcpy(fitted, workers, nworkers * sizeof(*fitted));
+		error = learn(&found, known, run, fitted, nworkers, noise);
+		if (!error && !once_doubt(&found, run, fitted)) {
+			*costs = found;
+			memcpy(workers, fitted, nworkers * sizeof(*fitted));
+			free(fitted);
+			return 0;
+		}
+		free(fitted);
+		if (error)
+			once_forget(run);
+	}
+	return learn(costs, known, run, workers, nworkers, noise);
 }
 
 static double middle(double a, double b, double c)

@@ -41,6 +41,8 @@ struct costs_block {
 	unsigned worker;
 	unsigned next; /**< the worker's next block under way */
 	bool follows;  /**< was given while the worker had another one */
+	bool once;     /**< most of its time came once: it tells nothing of its iterations */
+	bool first;    /**< of its worker in this run */
 };
 
 /** The blocks of a run, in the order in which they were given. All zero: none. */
@@ -84,7 +86,8 @@ struct costs_worker {
 	double pace;               /**< microseconds for a unit of work; 0: unknown */
 };
 
-/** Learns costs and paces from a run.
+/** Learns costs and paces from a run, and which first blocks of accelerators took most of their
+ * time for what comes once in it.
  * @param costs those of earlier runs, or equal ones; the new ones come in their place
  * @param known how many earlier runs they come from; 0: they are only assumed
  * @param workers what was believed of their starts; starts and paces come out

@@ -125,7 +125,7 @@ static void largest_learn(const struct hdss *h, struct blocks_memory *memory)
 		double work = costs_work(&memory->costs, block->start, block->n);
 		struct heddle_block_point *largest;
 
-		if (block->worker >= memory->nworkers || block->us <= 0)
+		if (block->worker >= memory->nworkers || block->us <= 0 || block->once)
 			continue;
 		largest = &memory->workers[block->worker].largest;
 		if (work > largest->n)
@@ -144,7 +144,7 @@ static double unequal(const struct hdss *h, const struct blocks_memory *memory)
 		const struct costs_block *block = &run->blocks[i];
 		const struct costs_worker *worker;
 
-		if (block->worker >= memory->nworkers || block->us <= 0)
+		if (block->worker >= memory->nworkers || block->us <= 0 || block->once)
 			continue;
 		worker = &memory->workers[block->worker].time;
 		off += hdss_larger(0, block->us - block->n * worker->pace -

@@ -203,6 +203,42 @@ static void test_beside_edge(void **state)
 	costs_run_fini(&run);
 }
 
+/* An accelerator's first block takes long: for what comes once, or since the first iterations are
+ * dear, as the blocks of the core beside it tell. */
+static void test_once(void **state)
+{
+	struct costs_worker truth[2] = {{.kind = HEDDLE_KIND_CUDA, .pace = 1},
+	                                {.kind = HEDDLE_KIND_CPU, .pace = 2}};
+
+	for (int dear = 0; dear < 2; dear++) {
+		struct costs_worker found[2] = {truth[0], truth[1]};
+		struct costs_run run;
+		struct costs costs;
+		double noise, first;
+		size_t n = 100;
+
+		found[0].pace = found[1].pace = 0;
+		assert_int_equal(costs_run_init(&run, 2), 0);
+		for (size_t next = 0; next < N; next += n) {
+			unsigned w = next / n % 2;
+			double cost = dear && next < N / 20 ? 30 : 1;
+
+			costs_run_gave(&run, NULL, w, n);
+			costs_run_done(&run, w, n,
+			               truth[w].pace * n * cost + (dear || next ? 0 : 3000));
+		}
+		costs_init(&costs, N);
+		assert_int_equal(costs_learn(&costs, 0, &run, found, 2, &noise), 0);
+		assert_int_equal(run.blocks[0].once, !dear);
+		if (fabs(log(found[1].pace / found[0].pace / 2)) > 0.05)
+			fail_msg("dear %d: paces %g, %g", dear, found[0].pace, found[1].pace);
+		first = costs_work(&costs, 0, n) / costs_work(&costs, N / 2, n);
+		if (fabs(log(first / (dear ? 30 : 1))) > 0.1)
+			fail_msg("dear %d: the first iterations cost %g", dear, first);
+		costs_run_fini(&run);
+	}
+}
+
 /* In mid-run all workers are as much slower as iterations are dearer, whether their latest blocks
  * lie there or not, and faster again behind. Beliefs that are wrong are given up, as where all of
  * them were measured alike. */
@@ -794,17 +830,29 @@ static void test_other_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_map),           cmocka_unit_test(test_equal_costs),
-	    cmocka_unit_test(test_blocks),        cmocka_unit_test(test_learned),
-	    cmocka_unit_test(test_beside_edge),   cmocka_unit_test(test_front),
-	    cmocka_unit_test(test_same_blocks),   cmocka_unit_test(test_nothing_to_learn),
-	    cmocka_unit_test(test_repetitions),   cmocka_unit_test(test_changed),
-	    cmocka_unit_test(test_long_starts),   cmocka_unit_test(test_one_launch),
-	    cmocka_unit_test(test_launches_stay), cmocka_unit_test(test_pipelines),
-	    cmocka_unit_test(test_slower),        cmocka_unit_test(test_not_kept),
-	    cmocka_unit_test(test_other_loop),    cmocka_unit_test(test_one_each),
-	    cmocka_unit_test(test_crowded),       cmocka_unit_test(test_crowded_at_times),
-	    cmocka_unit_test(test_not_crowded),   cmocka_unit_test(test_not_crowded_unlike),
+	    cmocka_unit_test(test_map),
+	    cmocka_unit_test(test_equal_costs),
+	    cmocka_unit_test(test_blocks),
+	    cmocka_unit_test(test_learned),
+	    cmocka_unit_test(test_beside_edge),
+	    cmocka_unit_test(test_once),
+	    cmocka_unit_test(test_front),
+	    cmocka_unit_test(test_same_blocks),
+	    cmocka_unit_test(test_nothing_to_learn),
+	    cmocka_unit_test(test_repetitions),
+	    cmocka_unit_test(test_changed),
+	    cmocka_unit_test(test_long_starts),
+	    cmocka_unit_test(test_one_launch),
+	    cmocka_unit_test(test_launches_stay),
+	    cmocka_unit_test(test_pipelines),
+	    cmocka_unit_test(test_slower),
+	    cmocka_unit_test(test_not_kept),
+	    cmocka_unit_test(test_other_loop),
+	    cmocka_unit_test(test_one_each),
+	    cmocka_unit_test(test_crowded),
+	    cmocka_unit_test(test_crowded_at_times),
+	    cmocka_unit_test(test_not_crowded),
+	    cmocka_unit_test(test_not_crowded_unlike),
 	    cmocka_unit_test(test_cheaper),
 	};
 
