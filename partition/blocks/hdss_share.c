@@ -38,6 +38,12 @@
 #define MOST_SHARE 0.9
 /* ... or so few iterations are left for each worker. */
 #define FEW_ITERATIONS 4
+/* Where one takes a worker this part of the run, it does whole ones. Where more than so many are
+ * left for each worker none is so long. */
+#define LONG_ITERATION 0.05
+#define MANY_ITERATIONS 256
+/* Work that the estimated end may be off by. */
+#define POUR_EXACT 0.01
 /* A worker above this part of all is not left out of the rest before it is known that the others
  * can do it in time. */
 #define LARGE_PART (1 / 16.0)
@@ -313,25 +319,37 @@ bool blocks_hdss_comes_late(const struct heddle_strategy *b, unsigned worker)
 	       estimate->ready + FIRST_ANSWER_US > h->end;
 }
 
-/* Iterations that all workers can do until `end`, and how fast that grows with it. */
-static double all_capacity(const struct heddle_strategy *b, double end, double *rate)
+/* Iterations that all workers can do until `end`, and how fast that grows with it. Of long ones a
+ * worker does whole ones.
+ * @param one work of an iteration; 0: so many are left that parts of one do not matter
+ * @param[out] whole whether a worker's iterations are long */
+static double all_capacity(const struct heddle_strategy *b, double end, double one, double *rate,
+                           bool *whole)
 {
 	const struct hdss *h = b->state;
 	double sum = 0, rates = 0;
 
+	*whole = false;
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct hdss_estimate *estimate = &h->estimates[w];
-		double us = end - estimate->ready;
+		double us = end - estimate->ready, n, more;
 
 		if (estimate->retired || us <= estimate->start)
 			continue;
 		if (us >= estimate->slice && estimate->slice > estimate->start) {
-			sum += us * estimate->rate;
-			rates += estimate->rate;
+			n = us * estimate->rate;
+			more = estimate->rate;
 		} else {
-			sum += (us - estimate->start) / estimate->pace;
-			rates += 1 / estimate->pace;
+			n = (us - estimate->start) / estimate->pace;
+			more = 1 / estimate->pace;
 		}
+		if (one * estimate->pace > LONG_ITERATION * h->run) {
+			n = floor(n / one) * one;
+			more = 0;
+			*whole = true;
+		}
+		sum += n;
+		rates += more;
 	}
 	*rate = rates;
 	return sum;
@@ -343,17 +361,21 @@ static double pour(const struct heddle_strategy *b, double left, double low, dou
 {
 	const struct hdss *h = b->state;
 	double end = h->end > low && h->end < high ? h->end : (low + high) / 2;
+	double one = b->remaining < MANY_ITERATIONS * b->nworkers ? left / b->remaining : 0;
 
 	for (int i = 0; i < 40; i++) {
-		double rate, sum = all_capacity(b, end, &rate), next;
+		bool whole;
+		double rate, sum = all_capacity(b, end, one, &rate, &whole), next;
+		/* Rounding must not lose a whole iteration. */
+		double wish = left + (whole ? POUR_EXACT : 0);
 
-		if (fabs(sum - left) < 0.01 || high - low < 1e-9 * high)
+		if (fabs(sum - wish) < POUR_EXACT || high - low < 1e-9 * high)
 			break;
-		if (sum < left)
+		if (sum < wish)
 			low = end;
 		else
 			high = end;
-		next = rate > 0 ? end + (left - sum) / rate : low;
+		next = rate > 0 ? end + (wish - sum) / rate : low;
 		end = next > low && next < high ? next : (low + high) / 2;
 	}
 	return end;
@@ -868,7 +890,7 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 
 	if (n <= 0 || b->stream || !b->parameters[HDSS_JUMP])
 		return n;
-	if (b->parameters[HDSS_FAIR]) {
+	if (b->parameters[HDSS_FAIR] && !(h->confirmed && one_is_best(b, start))) {
 		/* Others may be busy to the end with what they have. */
 		if (h->over <= 1)
 			rest = b->total - h->done;

@@ -15,12 +15,12 @@
 #define NWORKERS 8
 
 /* Long launches in a short run of few iterations: three cores and a device of 64 with launches of
- * 1 ms, ideally 5 ms. hdss gives each core a fourth iteration, of 1.7 ms: one too many. */
+ * 1 ms, ideally 5 ms. hdss gives a core a thirteenth iteration, of 0.5 ms: one too many. */
 static void launches_make(struct replay_machine *machine, struct replay_worker *workers)
 {
-	*machine = (struct replay_machine){.n = 200, .nworkers = 4, .workers = workers};
+	*machine = (struct replay_machine){.n = 700, .nworkers = 4, .workers = workers};
 	for (unsigned w = 0; w < 4; w++)
-		workers[w] = (struct replay_worker){.rate = (w ? 1 : 64) * 200 / 67.0 / 5000,
+		workers[w] = (struct replay_worker){.rate = (w ? 1 : 64) * 700 / 67.0 / 5000,
 		                                    .overhead_us = w ? 3 : 1000};
 	workers[0].given.kind = HEDDLE_KIND_CUDA;
 }

@@ -414,6 +414,53 @@ static void test_changed(void **state)
 	free(memory);
 }
 
+/* A loop of few long iterations, ideally 5 ms, runs again: a device with launches of 1 ms or more,
+ * and cores. Each core does as many whole iterations as fit, and the device the rest in one launch.
+ */
+static void test_whole_iterations(void **state)
+{
+	static const struct {
+		unsigned cores, n;
+		double device, launch;
+	} cases[] = {{3, 150, 64, 1000},
+	             {3, 200, 64, 1000},
+	             {3, 250, 64, 1000},
+	             {5, 300, 64, 1000},
+	             {5, 400, 100, 2000}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct replay_worker workers[MAXWORKERS];
+		struct blocks_memory *memory = NULL;
+		struct replay_machine machine = {.n = cases[i].n,
+		                                 .nworkers = cases[i].cores + 1,
+		                                 .workers = workers,
+		                                 .memory = &memory};
+		double rate = cases[i].n / 5000.0 / (cases[i].cores + cases[i].device), best = 1e9,
+		       us = 0;
+		struct replay_result result;
+
+		memset(workers, 0, sizeof(workers));
+		for (unsigned w = 0; w < machine.nworkers; w++) {
+			workers[w].given.kind = w ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA;
+			workers[w].rate = rate * (w ? 1 : cases[i].device);
+			workers[w].overhead_us = w ? 3 : cases[i].launch;
+		}
+		for (unsigned each = 0; each * cases[i].cores <= cases[i].n; each++)
+			best =
+			    fmin(best, fmax(each * (3 + 1 / rate),
+			                    cases[i].launch + (cases[i].n - each * cases[i].cores) /
+			                                          workers[0].rate));
+		for (unsigned run = 0; run < 2; run++) {
+			assert_int_equal(replay_run("hdss", &machine, &result), 0);
+			us = result.makespan_us;
+			replay_free(&result);
+		}
+		if (us > 1.001 * best)
+			fail_msg("case %zu: %g us, and %g are possible", i, us, best);
+		free(memory);
+	}
+}
+
 /* A device that becomes slower in a run that is known: its pace, not the costs. */
 static void test_slower(void **state)
 {
@@ -845,6 +892,7 @@ int main(void)
 	    cmocka_unit_test(test_one_launch),
 	    cmocka_unit_test(test_launches_stay),
 	    cmocka_unit_test(test_pipelines),
+	    cmocka_unit_test(test_whole_iterations),
 	    cmocka_unit_test(test_slower),
 	    cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
