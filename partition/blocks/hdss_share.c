@@ -31,8 +31,11 @@
 #define SHORTEST_SLICE 0.005
 #define SHORTEST_STARTS 10
 /* While nobody knows what the last iterations cost, the last blocks may take this part of so many
- * starts, but all of them where a start is so much of the run, ... */
+ * starts, and less the smaller the worker's part of all is, for which one more start costs little.
+ * They take all of them where a start is so much of the run, ... */
 #define LEAST_OF_STARTS 0.5
+#define LEAST_OF_SMALL 0.2
+#define STARTS_OF_SHARE 2.5
 #define DEAR_START 0.01
 /* ... a worker is more than this part of all, ... */
 #define MOST_SHARE 0.9
@@ -602,7 +605,10 @@ static double shortest_us(const struct heddle_strategy *b, unsigned worker)
 	if (h->known || estimate->rate > MOST_SHARE * h->rates ||
 	    b->remaining < FEW_ITERATIONS * b->nworkers)
 		part = 1;
-	part = hdss_larger(LEAST_OF_STARTS, hdss_smaller(part, 1));
+	part = hdss_larger(
+	    hdss_smaller(LEAST_OF_STARTS,
+	                 hdss_larger(LEAST_OF_SMALL, STARTS_OF_SHARE * estimate->rate / h->rates)),
+	    hdss_smaller(part, 1));
 	return hdss_larger(SHORTEST_SLICE * h->run, part * SHORTEST_STARTS * estimate->start);
 }
 
