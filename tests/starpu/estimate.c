@@ -626,8 +626,7 @@ int main(void)
 	    cmocka_unit_test(test_all_different), cmocka_unit_test(test_profile),
 	    cmocka_unit_test(test_model_params),  cmocka_unit_test(test_model),
 	    cmocka_unit_test(test_kinds),         cmocka_unit_test(test_kinds_profile),
-	    cmocka_unit_test(test_function),
-	    cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_function),      cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
