@@ -26,9 +26,10 @@ struct node {
 	/* Size of the graph at the last visit, and 1; PARTIAL; 0: the place is free. */
 	uint64_t seen;
 	double after_us;
-	double us;        /* its own time */
-	int type;         /* -1: none */
-	unsigned changes; /* of times before the last visit */
+	double us;              /* its own time */
+	int type;               /* -1: none */
+	unsigned changes;       /* of times before the last visit */
+	unsigned long question; /* that it was visited for */
 };
 
 /* A task that is being visited. */
@@ -50,6 +51,7 @@ struct heddle_graph {
 	size_t credit;  /* tasks that may be visited anew */
 	double last_us; /* the last answer that was more than 0, and whole */
 	unsigned changes;
+	unsigned long questions;
 	size_t ntypes;
 	unsigned long ids[HEDDLE_GRAPH_TYPES];
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
@@ -198,12 +200,13 @@ static void node_learn(struct heddle_graph *graph, struct node *node, void *task
 	node->type = type;
 }
 
-/* Whether what was seen of a task still holds, or has to. */
+/* Whether what was seen of a task still holds, or has to. Many paths may lead to a task: for one
+ * question it is visited once, whole or not. */
 static bool is_fresh(const struct heddle_graph *graph, const struct node *node, uint64_t size)
 {
-	return node->seen &&
-	       (!graph->credit || (node->seen != PARTIAL && node->changes == graph->changes &&
-	                           node->seen - 1 + (node->seen >> 2) + 16 >= size));
+	return node->seen && (!graph->credit || node->question == graph->questions ||
+	                      (node->seen != PARTIAL && node->changes == graph->changes &&
+	                       node->seen - 1 + (node->seen >> 2) + 16 >= size));
 }
 
 /* Reads a task's successors behind those of the frames before. */
@@ -260,6 +263,7 @@ static int frame_push(struct heddle_graph *graph, size_t depth, void *task, uint
 	}
 	node->seen = size + 1;
 	node->changes = graph->changes;
+	node->question = graph->questions;
 	node_learn(graph, node, task);
 	return 0;
 }
@@ -337,6 +341,7 @@ double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t si
 {
 	double us;
 
+	graph->questions++;
 	graph->credit += AGAIN;
 	if (graph->room) {
 		const struct node *node = &graph->nodes[node_find(graph, task)];

@@ -647,6 +647,35 @@ static void test_graph_cut_answers(void **state)
 	tasks_free(tasks, 2000);
 }
 
+/* Many paths lead to what has to be looked at again, and there is not enough credit for all of it:
+ * each task is looked at once a question all the same. */
+static void test_graph_dense(void **state)
+{
+	enum { KNOWN = 1000, LAYERS = 12, CUT = 100, ALL = 1 + KNOWN + 2 * LAYERS + CUT };
+	struct task *tasks = tasks_new(ALL, 1), *layers = &tasks[1 + KNOWN];
+	struct task *cut = &layers[2 * LAYERS];
+
+	chain_tasks(tasks, 2, 1 + KNOWN);
+	heddle_graph_after_us(graph, &tasks[1], ALL);
+	chain_tasks(cut, 1, CUT);
+	always_long = true;
+	for (int i = 0; i < CUT; i++)
+		heddle_graph_after_us(graph, &cut[i], ALL);
+	always_long = false;
+	/* Uses up the credit. */
+	heddle_graph_changed(graph, false);
+	link_tasks(tasks, &tasks[1]);
+	for (int l = 0; l < LAYERS; l++)
+		for (int i = 0; i < 4; i++)
+			link_tasks(&layers[2 * l + i / 2],
+			           l == LAYERS - 1 ? cut : &layers[2 * l + 2 + i % 2]);
+	link_tasks(tasks, layers);
+	looks = 0;
+	heddle_graph_after_us(graph, tasks, ALL);
+	assert_in_range(looks, 1, ALL);
+	tasks_free(tasks, ALL);
+}
+
 /* A visit that takes long from its start on looks at the task alone, and takes what it knows. */
 static void test_graph_long(void **state)
 {
@@ -972,6 +1001,7 @@ int main(void)
 	    GRAPH(random_grows),
 	    GRAPH(cut),
 	    GRAPH(cut_answers),
+	    GRAPH(dense),
 	    GRAPH(long),
 	    PLAN(least),
 	    PLAN(slack_goes_to_the_cheap),
