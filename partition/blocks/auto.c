@@ -164,6 +164,16 @@ static double auto_rate(const struct heddle_strategy *b, unsigned worker)
 	return heddle_strategy_rate(inner(b), worker);
 }
 
+static double auto_expected(const struct heddle_strategy *b, unsigned worker)
+{
+	return blocks_expected_us(inner(b), worker);
+}
+
+static double auto_ends(const struct heddle_strategy *b)
+{
+	return blocks_end_us(inner(b));
+}
+
 static void auto_end(struct heddle_strategy *b)
 {
 	struct auto_state *s = b->state;
@@ -391,6 +401,8 @@ const struct blocks_strategy blocks_auto = {
     .retired = auto_retired,
     .phase = auto_phase,
     .rate = auto_rate,
+    .expected = auto_expected,
+    .ends = auto_ends,
     .end = auto_end,
     .kept = auto_kept,
     .remember = auto_remember,

@@ -598,6 +598,11 @@ static double hdss_rate(const struct heddle_strategy *b, unsigned worker)
 	return w->time.pace > 0 ? n / heddle_block_time_us(&w->time, n) : 0;
 }
 
+static double hdss_ends(const struct heddle_strategy *b)
+{
+	return ((const struct hdss *)b->state)->end;
+}
+
 static bool hdss_overlaps(const double *values)
 {
 	return values[HDSS_OVERLAP];
@@ -637,6 +642,7 @@ const struct blocks_strategy blocks_hdss = {
     .phase = hdss_phase,
     .rate = hdss_rate,
     .expected = hdss_expected,
+    .ends = hdss_ends,
     .end = hdss_end,
     .kept = hdss_kept,
     .remember = blocks_hdss_remember,

@@ -72,6 +72,9 @@ struct blocks_strategy {
 	/** How long the worker's latest block is expected to take, microseconds; 0: not known.
 	 * NULL: it never is. */
 	double (*expected)(const struct heddle_strategy *b, unsigned worker);
+	/** When all is expected to be done, microseconds since the beginning; 0: not known. With
+	 * expected(). */
+	double (*ends)(const struct heddle_strategy *b);
 	/** See memory.h. All or none of them. */
 	bool (*kept)(const struct heddle_strategy *b);
 	void (*remember)(struct heddle_strategy *b, const struct blocks_memory *memory);
@@ -106,6 +109,12 @@ int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
 static inline double blocks_expected_us(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->strategy->expected ? b->strategy->expected(b, worker) : 0;
+}
+
+/** When all is expected to be done, microseconds since the beginning; 0: not known. */
+static inline double blocks_end_us(const struct heddle_strategy *b)
+{
+	return b->strategy->ends ? b->strategy->ends(b) : 0;
 }
 
 /** Workers that are not retired. */

@@ -314,28 +314,28 @@ static size_t block_part(const struct loop_block *block)
 }
 
 /* Calls the kernel part by part. If these take far longer than expected, the block ends, and what
- * is left of it is given out again. */
+ * is left of it is given out again, unless the worker would be done with it before the loop is. */
 static void block_call_parts(struct loop_block *block)
 {
 	const size_t start = block->range.start, n = block->range.n, part = block_part(block);
 	size_t done = 0;
+	double rest_us;
 
 	do {
 		block_set_range(block, start + done, part < n - done ? part : n - done);
 		block_call(block);
 		done += block->range.n;
 		block_set_range(block, start, n);
-		if (block->given.status)
+		if (block->given.status || done == n)
 			return;
-	} while (done < n && !(loop_late_rest(n, done, starpu_timing_now() - block->begin_us,
-	                                      block->predicted_us) &&
-	                       loop_block_shorten(block, done)));
+		rest_us = loop_late_rest_us(n, done, starpu_timing_now() - block->begin_us,
+		                            block->predicted_us);
+	} while (!rest_us || !loop_block_shorten(block, done, rest_us));
 }
 
 /* On a CPU worker. */
 void loop_block_compute(struct loop_block *block)
 {
-
 	if (loop_late_unwanted(block))
 		return;
 	loop_late_piece_begins(block);

@@ -31,7 +31,8 @@ size_t loop_late_piece(size_t left, double rate, double sum, unsigned known, uns
 #define LEAST_PART_US 50
 /* A rest that takes no longer than this is not worth another decision. */
 #define LEAST_REST_US 100
-#define OVERDUE 2
+/* Where many share memory, blocks take a few times as long as predicted, and all of them do. */
+#define OVERDUE 8
 
 size_t loop_late_part(size_t n, double expected_us, size_t unit)
 {
@@ -44,8 +45,10 @@ size_t loop_late_part(size_t n, double expected_us, size_t unit)
 	return rest < n - part ? part + rest : n;
 }
 
-bool loop_late_rest(size_t n, size_t done, double elapsed_us, double expected_us)
+double loop_late_rest_us(size_t n, size_t done, double elapsed_us, double expected_us)
 {
-	return done && elapsed_us * n > OVERDUE * expected_us * done &&
-	       elapsed_us / done * (n - done) > LEAST_REST_US;
+	double rest_us = done ? elapsed_us / done * (n - done) : 0;
+
+	return rest_us > LEAST_REST_US && elapsed_us * n > OVERDUE * expected_us * done ? rest_us
+	                                                                                : 0;
 }

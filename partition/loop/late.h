@@ -40,12 +40,13 @@ size_t loop_late_piece(size_t left, double rate, double sum, unsigned known, uns
  * @return 1 to n, if n is not 0; n, if the time is not known */
 size_t loop_late_part(size_t n, double expected_us, size_t unit);
 
-/** Whether the rest of such a block is for whoever is free: what is done has taken more than twice
- * what was expected, and the rest would take more than 100 us so.
+/** How long the rest of such a block would take, if it is for whoever is free: what is done has
+ * taken more than eight times what was expected, and the rest would take more than 100 us so.
  * @param n of the block
  * @param done of them
  * @param elapsed_us what they took
- * @param expected_us time of the block */
-bool loop_late_rest(size_t n, size_t done, double elapsed_us, double expected_us);
+ * @param expected_us time of the block
+ * @return 0: the worker goes on */
+double loop_late_rest_us(size_t n, size_t done, double elapsed_us, double expected_us);
 
 #endif

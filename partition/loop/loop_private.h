@@ -344,8 +344,9 @@ void loop_free(struct heddle_loop_request *loop);
 /* ---- run_starpu.c ---- */
 
 /* The block of the calling CPU worker ends after n iterations, and the rest is given out again.
- * @return false: it is not */
-bool loop_block_shorten(struct loop_block *block, size_t n);
+ * @param rest_us that it would take the worker
+ * @return false: it is not; the loop is expected to take as long anyway */
+bool loop_block_shorten(struct loop_block *block, size_t n, double rest_us);
 /* Mutex held: the worker gets no further block. */
 void loop_worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker);
 /* Mutex held: every worker is to ask again. */

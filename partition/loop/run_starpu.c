@@ -217,7 +217,7 @@ static bool range_pass_on(struct heddle_loop_request *loop, struct loop_worker *
 	return true;
 }
 
-bool loop_block_shorten(struct loop_block *block, size_t n)
+bool loop_block_shorten(struct loop_block *block, size_t n, double rest_us)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_range rest = block->range;
@@ -225,8 +225,10 @@ bool loop_block_shorten(struct loop_block *block, size_t n)
 
 	rest.start += n;
 	rest.n -= n;
+	rest_us += starpu_timing_now() - loop->start_us;
 	loop_lock(loop);
-	given = !loop->status && range_give_back(loop, block->worker, rest);
+	given = !loop->status && rest_us > blocks_end_us(loop->blocks) &&
+	        range_give_back(loop, block->worker, rest);
 	loop_unlock(loop);
 	if (given) {
 		block->range.n = n;

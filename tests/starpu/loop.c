@@ -901,7 +901,7 @@ static struct {
 } overdue;
 
 #define CHEAP_US 100
-#define DEAR_US 300000
+#define DEAR_US 3000000
 
 static void overdue_cpu(void *buffers[], void *arg)
 {
@@ -912,7 +912,7 @@ static void overdue_cpu(void *buffers[], void *arg)
 	for (size_t i = 0; i < block->n; i++)
 		out[i]++;
 	usleep(CHEAP_US * block->n);
-	if (block->start < block->total / 2 || atomic_exchange(&overdue.slow, true))
+	if (block->start < block->total / 4 * 3 || atomic_exchange(&overdue.slow, true))
 		return;
 	overdue.end = block->start + block->n;
 	usleep(DEAR_US);
@@ -936,7 +936,7 @@ static bool log_has_end(const char *path, size_t end)
 
 static void test_overdue_block_is_cut(void **state)
 {
-	enum { LENGTH = 2000, RUNS = 6 };
+	enum { LENGTH = 2000, RUNS = 2 };
 	static struct starpu_codelet codelet = {
 	    .cpu_funcs = {overdue_cpu}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "overdue"};
 

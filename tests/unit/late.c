@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -60,14 +61,14 @@ static void test_parts(void **state)
 	assert_int_equal(loop_late_part(0, 400, 1), 0);
 	assert_int_equal(loop_late_part(SIZE_MAX, 0, SIZE_MAX - 1), SIZE_MAX);
 
-	/* Twice as long as expected, and the rest is not short. */
-	assert_true(loop_late_rest(800, 100, 101, 400));
-	assert_false(loop_late_rest(800, 100, 100, 400));
-	assert_true(loop_late_rest(800, 400, 401, 400));
-	assert_false(loop_late_rest(8, 7, 600, 400));
-	assert_false(loop_late_rest(8, 7, 700, 400));
-	assert_true(loop_late_rest(8, 7, 705, 352));
-	assert_false(loop_late_rest(800, 0, 1e9, 400));
+	/* Eight times as long as expected, and the rest is not short. */
+	assert_true(loop_late_rest_us(800, 100, 401, 400) == 2807);
+	assert_true(loop_late_rest_us(800, 100, 400, 400) == 0);
+	assert_true(loop_late_rest_us(800, 400, 1601, 400) == 1601);
+	assert_true(loop_late_rest_us(8, 7, 600, 50) == 0);
+	assert_true(loop_late_rest_us(8, 7, 700, 50) == 0);
+	assert_true(fabs(loop_late_rest_us(8, 7, 707, 50) - 101) < 1e-9);
+	assert_true(loop_late_rest_us(800, 0, 1e9, 400) == 0);
 }
 
 /* Workers that take pieces one after the other, as they are free, are done at nearly the same
