@@ -903,8 +903,8 @@ static bool is_first(const struct costs_run *run, const struct costs_worker *wor
 
 /* Whether a first block took far longer than its worker's other ones tell.
  * @return how many are taken to have done so */
-static unsigned once_suspect(const struct costs *costs, const struct costs_run *run,
-                             const struct costs_worker *workers, unsigned nworkers)
+static unsigned once_suspect(const struct costs_run *run, const struct costs_worker *workers,
+                             unsigned nworkers)
 {
 	struct {
 		double us, work, shortest;
@@ -921,7 +921,7 @@ static unsigned once_suspect(const struct costs *costs, const struct costs_run *
 		if (!others[w].work || block->us < others[w].shortest)
 			others[w].shortest = block->us;
 		others[w].us += block->us;
-		others[w].work += costs_work(costs, block->start, block->n);
+		others[w].work += block->work;
 	}
 	for (unsigned i = 0; others && i < run->count; i++) {
 		struct costs_block *block = &run->blocks[i];
@@ -930,8 +930,7 @@ static unsigned once_suspect(const struct costs *costs, const struct costs_run *
 		if (!is_first(run, workers, i) || !others[w].work)
 			continue;
 		block->once = block->us > ONCE * (others[w].shortest +
-		                                  others[w].us / others[w].work *
-		                                      costs_work(costs, block->start, block->n));
+		                                  others[w].us / others[w].work * block->work);
 		count += block->once;
 	}
 	free(others);
@@ -976,7 +975,7 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 
 	if (run->lost)
 		return -ENOENT;
-	if (once_suspect(costs, run, workers, nworkers)) {
+	if (once_suspect(run, workers, nworkers)) {
 		fitted = malloc(nworkers * sizeof(*fitted));
 		if (!fitted)
 			return -ENOMEM;

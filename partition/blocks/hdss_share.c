@@ -42,7 +42,7 @@
 /* ... or so few iterations are left for each worker. */
 #define FEW_ITERATIONS 4
 /* Where one takes a worker this part of the run, it does whole ones. Where more than so many are
- * left for each worker none is so long. */
+ * left for each worker, parts of one do not matter. */
 #define LONG_ITERATION 0.05
 #define MANY_ITERATIONS 256
 /* Work that the estimated end may be off by. */
@@ -369,10 +369,13 @@ static double pour(const struct heddle_strategy *b, double left, double low, dou
 	for (int i = 0; i < 40; i++) {
 		bool whole;
 		double rate, sum = all_capacity(b, end, one, &rate, &whole), next;
-		/* Rounding must not lose a whole iteration. */
-		double wish = left + (whole ? POUR_EXACT : 0);
+		/* Rounding must not lose a whole iteration. Where all are whole, more than what is
+		 * left would be another one. */
+		double wish = left + (!whole ? 0 : rate > 0 ? POUR_EXACT : -POUR_EXACT);
 
-		if (fabs(sum - wish) < POUR_EXACT || high - low < 1e-9 * high)
+		if (high - low < 1e-9 * high)
+			return whole && rate <= 0 ? high : end;
+		if (fabs(sum - wish) < POUR_EXACT && (!whole || rate > 0))
 			break;
 		if (sum < wish)
 			low = end;

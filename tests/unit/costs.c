@@ -239,6 +239,37 @@ static void test_once(void **state)
 	}
 }
 
+/* First blocks took long as was expected of their places, though other costs were not as expected
+ * and are forgotten: what is learned anew has them. */
+static void test_once_expected(void **state)
+{
+	struct costs_worker found[2] = {{.kind = HEDDLE_KIND_CUDA}, {.kind = HEDDLE_KIND_CUDA}};
+	struct costs expected, costs;
+	struct costs_run run;
+	double noise, first;
+	size_t n = N / 64;
+
+	costs_init(&expected, N);
+	for (int p = 0; p < COSTS_PARTS; p++)
+		expected.before[p + 1] = expected.before[p] + (p < COSTS_PARTS / 32 ? 30 : 1);
+	for (int p = 1; p <= COSTS_PARTS; p++)
+		expected.before[p] *= N / (COSTS_PARTS * (1 + 29 / 32.0));
+	assert_int_equal(costs_run_init(&run, 2), 0);
+	for (size_t next = 0; next + n <= N; next += n) {
+		unsigned w = next / n % 2;
+		double work = costs_run_gave(&run, &expected, w, n);
+
+		costs_run_done(&run, w, n, work);
+	}
+	costs_init(&costs, N);
+	assert_int_equal(costs_learn(&costs, 0, &run, found, 2, &noise), 0);
+	assert_false(run.blocks[0].once || run.blocks[1].once);
+	first = costs_work(&costs, 0, n) / costs_work(&costs, N / 2, n);
+	if (fabs(log(first / 30)) > 0.1)
+		fail_msg("the first iterations cost %g", first);
+	costs_run_fini(&run);
+}
+
 /* In mid-run all workers are as much slower as iterations are dearer, whether their latest blocks
  * lie there or not, and faster again behind. Beliefs that are wrong are given up, as where all of
  * them were measured alike. */
@@ -458,6 +489,30 @@ static void test_whole_iterations(void **state)
 		if (us > 1.001 * best)
 			fail_msg("case %zu: %g us, and %g are possible", i, us, best);
 		free(memory);
+	}
+}
+
+/* Cores alone: each does as many of the few long iterations as fit, and nobody one more. */
+static void test_whole_iterations_of_cores(void **state)
+{
+	static const struct {
+		unsigned cores, n;
+		double best_us;
+	} cases[] = {{2, 4, 15e3}, {4, 8, 15e3}, {2, 7, 25e3}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct replay_worker workers[MAXWORKERS];
+		struct replay_machine machine = {
+		    .n = cases[i].n, .nworkers = cases[i].cores, .workers = workers};
+		struct replay_result result;
+
+		memset(workers, 0, sizeof(workers));
+		for (unsigned w = 0; w < machine.nworkers; w++)
+			workers[w].rate = (1 + w % 2) / 10e3;
+		assert_int_equal(replay_run("hdss", &machine, &result), 0);
+		if (result.makespan_us > 1.001 * cases[i].best_us)
+			fail_msg("case %zu: %g us", i, result.makespan_us);
+		replay_free(&result);
 	}
 }
 
@@ -883,6 +938,7 @@ int main(void)
 	    cmocka_unit_test(test_learned),
 	    cmocka_unit_test(test_beside_edge),
 	    cmocka_unit_test(test_once),
+	    cmocka_unit_test(test_once_expected),
 	    cmocka_unit_test(test_front),
 	    cmocka_unit_test(test_same_blocks),
 	    cmocka_unit_test(test_nothing_to_learn),
@@ -893,6 +949,7 @@ int main(void)
 	    cmocka_unit_test(test_launches_stay),
 	    cmocka_unit_test(test_pipelines),
 	    cmocka_unit_test(test_whole_iterations),
+	    cmocka_unit_test(test_whole_iterations_of_cores),
 	    cmocka_unit_test(test_slower),
 	    cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
