@@ -133,12 +133,20 @@ static void library_explain(const struct preload_starpu *starpu)
 		        policy_asked() ? "" : "; running without Heddle's policies");
 }
 
-/* Whether the StarPU is the build that libheddle knows, after a message from there. */
+/* Whether the StarPU is the build that libheddle knows, after a message from there, which
+ * HEDDLE_VERBOSE=0 does not hide from who asked for a policy. */
 static bool library_suits(void *library)
 {
 	int (*check)(void) = dlsym(library, "heddle_starpu_check");
+	const char *(*message)(void) = dlsym(library, "heddle_message_take");
+	const char *why;
 
-	return !check || !check();
+	if (!check || !check())
+		return true;
+	why = message ? message() : NULL;
+	if (why && policy_asked() && !messages_wanted())
+		fprintf(stderr, "heddle: %s\n", why);
+	return false;
 }
 
 /* How StarPU configures SimGrid concerns who asks for reasons. */

@@ -133,8 +133,11 @@ expect 0 initialized env HEDDLE_VERBOSE=0 LD_PRELOAD="$preload" "$other/program"
 # One of the same series with other structures.
 printf '#include <string.h>\nint starpu_conf_init(void *conf) { memset(conf, 0, 8); return 0; }\n' >"$other/conf.c"
 $(value CC) -shared -fPIC "$other/conf.c" -o "$other/conf.so" || fail "no other structures"
-expect 2 '' env LD_PRELOAD="$other/conf.so" "$run" --sched hdss -- "$program"
-says 'runs with StarPU .*, whose structures differ; rebuild Heddle'
+for verbose in 0 1; do
+	expect 2 '' env HEDDLE_VERBOSE=$verbose LD_PRELOAD="$other/conf.so" "$run" --sched hdss -- "$program"
+	says 'runs with StarPU .*, whose structures differ; rebuild Heddle'
+	[ "$(grep -c . "$work/stderr")" = 1 ] || fail "not one message: $(cat "$work/stderr")"
+done
 
 # A StarPU of the same series in which a function is missing, for example one without CUDA: the
 # reason is that, and nobody gets another policy than the one asked for.
