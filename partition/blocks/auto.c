@@ -164,9 +164,9 @@ static double auto_rate(const struct heddle_strategy *b, unsigned worker)
 	return heddle_strategy_rate(inner(b), worker);
 }
 
-static double auto_expected(const struct heddle_strategy *b, unsigned worker)
+static double auto_expected(const struct heddle_strategy *b, unsigned worker, double *start_us)
 {
-	return blocks_expected_us(inner(b), worker);
+	return blocks_expected_us(inner(b), worker, start_us);
 }
 
 static double auto_ends(const struct heddle_strategy *b)

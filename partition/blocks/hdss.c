@@ -553,12 +553,16 @@ static void hdss_returned(struct heddle_strategy *b, unsigned worker, size_t n)
 		w->told *= hdss_larger(0, w->has) / had;
 }
 
-static double hdss_expected(const struct heddle_strategy *b, unsigned worker)
+/* Not before it is known what a block costs beside its iterations. */
+static double hdss_expected(const struct heddle_strategy *b, unsigned worker, double *start_us)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *e = &h->estimates[worker];
 
-	return h->end > 0 ? e->start + hdss_has(b, worker) * e->pace : 0;
+	if (h->end <= 0 || !e->sized)
+		return 0;
+	*start_us = e->start;
+	return e->start + hdss_has(b, worker) * e->pace;
 }
 
 static void hdss_retired(struct heddle_strategy *b, unsigned worker)

@@ -132,7 +132,7 @@ struct hdss {
 	struct {
 		bool parked;   /**< cores get no blocks now */
 		bool joined;   /**< they got none before */
-		double all_us; /**< the least time of a run of all workers */
+		double all_us; /**< of a run of all workers: the least time, or the mean */
 	} crew;
 	double noise;         /**< of blocks, in earlier runs */
 	double level;         /**< logarithm of what iterations cost now to what they should */

@@ -70,8 +70,9 @@ struct blocks_strategy {
 	double (*rate)(const struct heddle_strategy *b, unsigned worker);
 	void (*end)(struct heddle_strategy *b);
 	/** How long the worker's latest block is expected to take, microseconds; 0: not known.
-	 * NULL: it never is. */
-	double (*expected)(const struct heddle_strategy *b, unsigned worker);
+	 * NULL: it never is.
+	 * @param[out] start_us of that, what it costs beside its iterations */
+	double (*expected)(const struct heddle_strategy *b, unsigned worker, double *start_us);
 	/** When all is expected to be done, microseconds since the beginning; 0: not known. With
 	 * expected(). */
 	double (*ends)(const struct heddle_strategy *b);
@@ -105,10 +106,13 @@ int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
                       double *parameters);
 
 /** How long the worker's latest block is expected to take, microseconds; 0: not known. Before the
- * next call for another worker. */
-static inline double blocks_expected_us(const struct heddle_strategy *b, unsigned worker)
+ * next call for another worker.
+ * @param[out] start_us of that, what it costs beside its iterations */
+static inline double blocks_expected_us(const struct heddle_strategy *b, unsigned worker,
+                                        double *start_us)
 {
-	return b->strategy->expected ? b->strategy->expected(b, worker) : 0;
+	*start_us = 0;
+	return b->strategy->expected ? b->strategy->expected(b, worker, start_us) : 0;
 }
 
 /** When all is expected to be done, microseconds since the beginning; 0: not known. */

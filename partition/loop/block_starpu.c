@@ -309,7 +309,7 @@ static size_t block_part(const struct loop_block *block)
 
 	if (loop->reduces || loop->modelled || block->piece_of)
 		return block->range.n;
-	return loop_late_part(block->range.n, block->predicted_us,
+	return loop_late_part(block->range.n, block->predicted_us, block->predicted_start_us,
 	                      loop->loop.alignment ? loop->loop.alignment : 1);
 }
 

@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <math.h>
+
 #include "late.h"
 
 bool loop_late_is(double elapsed_us, double predicted_us, double again_us, double least_us)
@@ -25,18 +27,20 @@ size_t loop_late_piece(size_t left, double rate, double sum, unsigned known, uns
 	return rest < left - n ? n + rest : left;
 }
 
-/* A core's kernel is called so many times a block, each time for so long at least. A call costs
- * well below a microsecond. */
+/* A core's kernel is called so many times a block, each time for so long at least, or for so many
+ * times what it may do in each call: tables, threads, memory. */
 #define PARTS 8
 #define LEAST_PART_US 50
+#define LEAST_PART_STARTS 20
 /* A rest that takes no longer than this is not worth another decision. */
 #define LEAST_REST_US 100
 /* Where many share memory, blocks take a few times as long as predicted, and all of them do. */
 #define OVERDUE 8
 
-size_t loop_late_part(size_t n, double expected_us, size_t unit)
+size_t loop_late_part(size_t n, double expected_us, double start_us, size_t unit)
 {
-	double parts = expected_us / LEAST_PART_US < PARTS ? expected_us / LEAST_PART_US : PARTS;
+	double least_us = fmax(LEAST_PART_US, LEAST_PART_STARTS * start_us);
+	double parts = fmin(expected_us / least_us, PARTS);
 	size_t part = parts > 1 ? (size_t)(n / parts) : n, rest;
 
 	if (part && part % unit == 0)

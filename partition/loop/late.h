@@ -33,12 +33,14 @@ size_t loop_late_piece(size_t left, double rate, double sum, unsigned known, uns
                        size_t unit);
 
 /** Iterations of a core's block that its kernel gets at once: an eighth, or more where that would
- * take less than 50 us. What comes after the first part can still be given to others.
+ * take less than 50 us, or than 20 times what a block costs beside its iterations: each call may
+ * cost as much. What comes after the first part can still be given to others.
  * @param n of the block
  * @param expected_us its time; 0: not known
+ * @param start_us of that, beside its iterations
  * @param unit the result is a multiple, or n
  * @return 1 to n, if n is not 0; n, if the time is not known */
-size_t loop_late_part(size_t n, double expected_us, size_t unit);
+size_t loop_late_part(size_t n, double expected_us, double start_us, size_t unit);
 
 /** How long the rest of such a block would take, if it is for whoever is free: what is done has
  * taken more than eight times what was expected, and the rest would take more than 100 us so.

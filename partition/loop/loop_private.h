@@ -117,6 +117,7 @@ struct loop_block {
 	/* Its time, as predicted when it was given, of one in the worker's list or on a CPU worker;
 	 * 0: unknown. */
 	double predicted_us;
+	double predicted_start_us; /* of that, beside its iterations */
 };
 
 struct loop_record;

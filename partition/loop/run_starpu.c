@@ -173,7 +173,8 @@ static struct loop_block *worker_give(struct heddle_loop_request *loop, struct l
 	worker_learns(loop, worker, block->phase == HEDDLE_PHASE_ADAPTIVE);
 	block->isolated = worker_depth(worker, block->phase) == 1;
 	loop_worker_begins(worker, block, now);
-	block->predicted_us = blocks_expected_us(loop->blocks, worker->index);
+	block->predicted_us =
+	    blocks_expected_us(loop->blocks, worker->index, &block->predicted_start_us);
 	loop_late_given(block);
 	loop_modelled_given(block);
 	return block;

@@ -16,8 +16,8 @@
  * than all that is left.
  *
  * Where cores are half as fast as the accelerator with what everything waits for, and far slower
- *with the rest, the first run takes little longer than later ones: what a core tried counts at
- *once.
+ * with the rest, the first run takes little longer than later ones: what a core tried counts at
+ * once.
  *
  *	graph [SCHED [FIRST_US]]
  *	graph flops

@@ -46,25 +46,29 @@ static void test_pieces(void **state)
 static void test_parts(void **state)
 {
 	/* An eighth, but 50 us or more. */
-	assert_int_equal(loop_late_part(800, 400, 1), 100);
-	assert_int_equal(loop_late_part(800, 4000, 1), 100);
-	assert_int_equal(loop_late_part(800, 200, 1), 200);
-	assert_int_equal(loop_late_part(800, 99, 1), 404);
-	assert_int_equal(loop_late_part(800, 50, 1), 800);
-	assert_int_equal(loop_late_part(800, 0, 1), 800);
+	assert_int_equal(loop_late_part(800, 400, 0, 1), 100);
+	assert_int_equal(loop_late_part(800, 4000, 0, 1), 100);
+	assert_int_equal(loop_late_part(800, 200, 0, 1), 200);
+	assert_int_equal(loop_late_part(800, 99, 0, 1), 404);
+	assert_int_equal(loop_late_part(800, 50, 0, 1), 800);
+	assert_int_equal(loop_late_part(800, 0, 0, 1), 800);
+	/* Twenty starts. */
+	assert_int_equal(loop_late_part(800, 4000, 10, 1), 100);
+	assert_int_equal(loop_late_part(800, 4000, 100, 1), 400);
+	assert_int_equal(loop_late_part(800, 4000, 300, 1), 800);
 	/* Multiples, or all. */
-	assert_int_equal(loop_late_part(800, 400, 64), 128);
-	assert_int_equal(loop_late_part(5, 400, 1), 1);
-	assert_int_equal(loop_late_part(5, 400, 4), 4);
-	assert_int_equal(loop_late_part(5, 400, 8), 5);
-	assert_int_equal(loop_late_part(1, 1e18, 1), 1);
-	assert_int_equal(loop_late_part(0, 400, 1), 0);
-	assert_int_equal(loop_late_part(SIZE_MAX, 0, SIZE_MAX - 1), SIZE_MAX);
+	assert_int_equal(loop_late_part(800, 400, 0, 64), 128);
+	assert_int_equal(loop_late_part(5, 400, 0, 1), 1);
+	assert_int_equal(loop_late_part(5, 400, 0, 4), 4);
+	assert_int_equal(loop_late_part(5, 400, 0, 8), 5);
+	assert_int_equal(loop_late_part(1, 1e18, 0, 1), 1);
+	assert_int_equal(loop_late_part(0, 400, 0, 1), 0);
+	assert_int_equal(loop_late_part(SIZE_MAX, 0, 0, SIZE_MAX - 1), SIZE_MAX);
 
 	/* Eight times as long as expected, and the rest is not short. */
-	assert_true(loop_late_rest_us(800, 100, 401, 400) == 2807);
+	assert_true(fabs(loop_late_rest_us(800, 100, 401, 400) - 2807) < 1e-9);
 	assert_true(loop_late_rest_us(800, 100, 400, 400) == 0);
-	assert_true(loop_late_rest_us(800, 400, 1601, 400) == 1601);
+	assert_true(fabs(loop_late_rest_us(800, 400, 1601, 400) - 1601) < 1e-9);
 	assert_true(loop_late_rest_us(8, 7, 600, 50) == 0);
 	assert_true(loop_late_rest_us(8, 7, 700, 50) == 0);
 	assert_true(fabs(loop_late_rest_us(8, 7, 707, 50) - 101) < 1e-9);
