@@ -153,14 +153,14 @@ _WORDS.update({f"signed {name}": name for name in ("char", "short", "int", "long
 _WORDS.update({f"unsigned {name}": f"u{name}" for name in ("char", "short", "int", "long")})
 
 
-def _parameter(text: str, macros: str) -> Optional[Parameter]:
+def _parameter(text: str) -> Optional[Parameter]:
     found = re.fullmatch(r"([\w ]+?) ?(\*?) ?(\w+)", " ".join(_QUALIFIER.sub(" ", text).split()))
     if not found:
         return None
     type_, pointer, _ = found.groups()
     scalar, width = re.fullmatch(r"(.*?)(2|3|4|8|16|)", type_).groups()  # type: ignore[union-attr]
     number = _NUMBERS.get(_WORDS.get(type_, scalar))
-    if number is None or any(re.search(rf"\b{word}\b", macros) for word in type_.split()):
+    if number is None:
         return None
     # A vector of three has the size of four.
     return Parameter(type_, bool(pointer), number, {"": 1, "3": 4}.get(width) or int(width))
@@ -168,10 +168,15 @@ def _parameter(text: str, macros: str) -> Optional[Parameter]:
 
 def parameters(source: str, name: str, options: str) -> List[Optional[Parameter]]:
     """The parameters of a kernel of OpenCL C, as far as the source alone tells: None for types
-    that it defines, and nothing where it has more than one kernel of the name."""
+    that it defines, and nothing where it has more than one kernel of the name, or a macro among
+    the parameters: that may be several of them."""
     text = _COMMENT.sub(" ", source).replace("\\\n", " ")
     found = re.findall(rf"\bvoid\s+{re.escape(name)}\s*\(([^()#]*)\)\s*{{", text)
-    macros = " ".join(re.findall(r"(?:#\s*define\s+|-D\s*)(\w+)", f"{text}\n{options}"))
-    if len(found) != 1:
+    macros = re.findall(r"(?:#\s*define\s+|-D\s*)(\w+)", f"{text}\n{options}")
+    if len(found) != 1 or not set(macros).isdisjoint(re.findall(r"\w+", found[0])):
         return []
-    return [_parameter(one, macros) for one in found[0].split(",")]
+    each = found[0].split(",")
+    # A word alone is a macro that an included file defines.
+    if any(re.fullmatch(r"\s*\w+\s*", one) for one in each):
+        return []
+    return [_parameter(one) for one in each]

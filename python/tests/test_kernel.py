@@ -4,6 +4,7 @@ import numpy
 import pytest
 
 import heddle
+from heddle._sources import parameters
 
 ADD = """
 __kernel void add(__global const float *x, __global float *y, float a)
@@ -233,5 +234,8 @@ def test_types_unknown():
     assert not takes("float *", "f8", "-DN=3 -DM=float")
     assert takes("float *", "f8", "-D float=double")
     assert takes("float *", "f8", before="#define  float double")
+    sizes = "#define SIZES int nx, int ny\nkernel void g(SIZES, float a) {}"
+    assert parameters(sizes, "g", "") == []
+    assert parameters("kernel void g(SIZES, float a) {}", "g", "") == []
     assert takes("float *", "f8", before="kernel void f(int a, global double *x)\n{}")
     assert not takes("float *", "f8", before="// kernel void f(int a, global double *x) {}")
