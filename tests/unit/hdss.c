@@ -913,6 +913,23 @@ static void test_learning_by_rates(void **state)
 		}
 }
 
+/* Four accelerators that do a loop in 4 ms, with first blocks of 4 ms more, and cores that are 1000
+ * times slower. */
+static struct replay_machine machine_of_four(unsigned ncores, struct blocks_memory **memory)
+{
+	double speeds[] = {1000, 1000, 1000, 1000};
+	struct replay_machine machine = machine_make(4, speeds, HEDDLE_KIND_CUDA, ncores);
+
+	machine.n = 1000000;
+	machine.memory = memory;
+	for (unsigned w = 0; w < machine.nworkers; w++) {
+		workers[w].rate *= 0.0625;
+		workers[w].overhead_us = w < 4 ? 20 : 5;
+		workers[w].once_us = w < 4 ? 4000 + 500 * w : 0;
+	}
+	return machine;
+}
+
 /* Four accelerators do a loop in 4 ms, after 5 ms for what comes once. 60 cores, each 1000 times
  * slower, bring 1.5 %, and must not cost more than a tenth. First blocks are dear again in the runs
  * that follow: the first iterations look dear, and all others cheap. */
@@ -922,18 +939,9 @@ static void test_accelerators_begin_late(void **state)
 
 	(void)state;
 	for (int all = 0; all < 2; all++) {
-		double speeds[] = {1000, 1000, 1000, 1000};
-		struct replay_machine machine =
-		    machine_make(4, speeds, HEDDLE_KIND_CUDA, all ? 60 : 0);
 		struct blocks_memory *memory = NULL;
+		struct replay_machine machine = machine_of_four(all ? 60 : 0, &memory);
 
-		machine.n = 1000000;
-		machine.memory = &memory;
-		for (unsigned w = 0; w < machine.nworkers; w++) {
-			workers[w].rate *= 0.0625;
-			workers[w].overhead_us = w < 4 ? 20 : 5;
-			workers[w].once_us = w < 4 ? 4000 + 500 * w : 0;
-		}
 		for (int run = 0; run < 3; run++) {
 			struct replay_result result;
 
@@ -954,18 +962,10 @@ static void test_accelerators_begin_late(void **state)
  * fast as the accelerators, which are 1000 times faster. */
 static void test_dear_first_blocks_again(void **state)
 {
-	double speeds[] = {1000, 1000, 1000, 1000};
-	struct replay_machine machine = machine_make(4, speeds, HEDDLE_KIND_CUDA, 60);
 	struct blocks_memory *memory = NULL;
+	struct replay_machine machine = machine_of_four(60, &memory);
 
 	(void)state;
-	machine.n = 1000000;
-	machine.memory = &memory;
-	for (unsigned w = 0; w < machine.nworkers; w++) {
-		workers[w].rate *= 0.0625;
-		workers[w].overhead_us = w < 4 ? 20 : 5;
-		workers[w].once_us = w < 4 ? 4000 + 500 * w : 0;
-	}
 	for (int run = 0; run < 12; run++) {
 		struct replay_result result;
 
