@@ -912,7 +912,7 @@ static void overdue_cpu(void *buffers[], void *arg)
 	for (size_t i = 0; i < block->n; i++)
 		out[i]++;
 	usleep(CHEAP_US * block->n);
-	if (block->start < block->total / 8 * 7 || atomic_exchange(&overdue.slow, true))
+	if (block->start + block->n <= block->total / 8 * 7 || atomic_exchange(&overdue.slow, true))
 		return;
 	overdue.end = block->start + block->n;
 	usleep(DEAR_US);
