@@ -437,6 +437,17 @@ static double arg_us(struct starpu_task *task, struct starpu_perfmodel_arch *arc
 	return *(int *)task->cl_arg ? 4000 : 10;
 }
 
+/* A codelet with a model, for tasks that write one piece of data. */
+static struct starpu_codelet *codelet_modelled(const char *name, struct starpu_perfmodel *model)
+{
+	struct starpu_codelet *codelet = codelet_make(name);
+
+	codelet->model = model;
+	codelet->nbuffers = 1;
+	codelet->modes[0] = STARPU_RW;
+	return codelet;
+}
+
 /* A task of which nothing but an argument and the shape of its data are known. */
 static struct starpu_task *argued(struct starpu_codelet *codelet, starpu_data_handle_t data,
                                   int *arg)
@@ -475,12 +486,9 @@ static void test_kinds(void **state)
 	starpu_matrix_data_register(&square, STARPU_MAIN_RAM, (uintptr_t)matrix, 10, 10, 10,
 	                            sizeof(float));
 	for (int m = 0; m < 3; m++) {
-		struct starpu_codelet *codelet = codelet_make(names[m]);
+		struct starpu_codelet *codelet = codelet_modelled(names[m], &models[m]);
 		struct starpu_task *one, *other, *again;
 
-		codelet->model = &models[m];
-		codelet->nbuffers = 1;
-		codelet->modes[0] = STARPU_RW;
 		one = argued(codelet, wide, &args[0]);
 		other = argued(codelet, m < 2 ? wide : square, &args[1]);
 		again = argued(codelet, wide, &args[0]);
@@ -504,7 +512,7 @@ static void test_kinds_profile(void **state)
 {
 	static struct starpu_perfmodel model = {
 	    .type = STARPU_HISTORY_BASED, .symbol = "kinds", .footprint = arg_footprint};
-	struct starpu_codelet *codelet = codelet_make("kinds");
+	struct starpu_codelet *codelet = codelet_modelled("kinds", &model);
 	struct starpu_task *first, *second;
 	unsigned cpu = heddle_device_class(0);
 	const char *name = heddle_device_class_name(cpu);
@@ -517,9 +525,6 @@ static void test_kinds_profile(void **state)
 	            "task device=\"%s\" bytes0=8 kind=\"00000002\" : us=4000\n",
 	            name, name);
 	starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)bytes, 8, 1);
-	codelet->model = &model;
-	codelet->nbuffers = 1;
-	codelet->modes[0] = STARPU_RW;
 	second = argued(codelet, data, &args[1]);
 	first = argued(codelet, data, &args[0]);
 	expect(second, cpu, 4000, HEDDLE_ESTIMATE_PROFILE);
@@ -534,7 +539,7 @@ static void test_function(void **state)
 {
 	static struct starpu_perfmodel model = {
 	    .type = STARPU_PER_ARCH, .symbol = "heddle_test_arg", .arch_cost_function = arg_us};
-	struct starpu_codelet *codelet = codelet_make("function");
+	struct starpu_codelet *codelet = codelet_modelled("function", &model);
 	unsigned cpu = heddle_device_class(0);
 	static char bytes[8];
 	starpu_data_handle_t data;
@@ -542,9 +547,6 @@ static void test_function(void **state)
 	struct starpu_task *one, *other;
 
 	starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)bytes, 8, 1);
-	codelet->model = &model;
-	codelet->nbuffers = 1;
-	codelet->modes[0] = STARPU_RW;
 	one = argued(codelet, data, &args[0]);
 	other = argued(codelet, data, &args[1]);
 	expect(one, cpu, 10, HEDDLE_ESTIMATE_MODEL);
