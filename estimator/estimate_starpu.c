@@ -183,9 +183,13 @@ static void ask_model(struct estimate_slot *slot, struct starpu_task *task, unsi
 	estimate_slot_release(slot);
 }
 
-double heddle_estimate_model(struct starpu_task *task, int worker)
+double heddle_estimate_apart(struct starpu_task *task, int worker)
 {
-	return estimate_model_counts(task->cl->model) ? estimate_model_us(task, worker) : 0;
+	bool asks = estimate_model_counts(task->cl->model);
+	struct estimate_slot *slot = estimate_slot_of(task);
+	double us = slot ? estimate_profile_us(slot, worker) : 0;
+
+	return us <= 0 && asks ? estimate_model_us(task, worker) : us;
 }
 
 /* Of the first task, the sizes of its data and the operations that it states: how times grow with
@@ -379,6 +383,39 @@ static bool sample_keep(struct estimate_cell *cell, bool first, double us)
 	return true;
 }
 
+void estimate_device_add(struct estimate_device *device, double us)
+{
+	device->samples++;
+	device->sum_us += us;
+	device->least_us = fmin(device->least_us, us);
+	device->most_us = fmax(device->most_us, us);
+}
+
+/* Keeps a sample of one accelerator, where there is memory. */
+static void device_keep(struct estimate_slot *slot, unsigned class, int worker, bool first,
+                        double us)
+{
+	unsigned number = starpu_worker_get_devid(worker), i = 0;
+	struct estimate_device *device;
+
+	while (i < slot->ndevices &&
+	       (slot->devices[i].class != class || slot->devices[i].number != number))
+		i++;
+	if (i == slot->ndevices) {
+		device = realloc(slot->devices, (i + 1) * sizeof(*device));
+		if (!device)
+			return;
+		slot->devices = device;
+		slot->devices[slot->ndevices++] = (struct estimate_device){
+		    .class = class, .number = number, .least_us = INFINITY};
+	}
+	device = &slot->devices[i];
+	if (first)
+		device->first_us = us;
+	else
+		estimate_device_add(device, us);
+}
+
 /* The slot's flag is held. */
 static void sample_add(struct estimate_slot *slot, unsigned class, int worker, double us)
 {
@@ -386,6 +423,8 @@ static void sample_add(struct estimate_slot *slot, unsigned class, int worker, d
 	bool first = first_on_accelerator(slot->codelet, worker);
 	bool counts = sample_keep(cell, first, us);
 
+	if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER)
+		device_keep(slot, class, worker, first, us);
 	first |= first_on_class(slot->codelet, class);
 	if (!counts || !estimate_source_allowed(HEDDLE_ESTIMATE_ONLINE) ||
 	    doubtful(slot, class, us))

@@ -60,9 +60,10 @@ void heddle_estimate_known(unsigned long key, unsigned classes, struct heddle_es
  * this run measured does not vary. */
 void heddle_estimate_spreads(unsigned long key, unsigned classes, double *spreads);
 
-/** What StarPU's model says of a task on one worker, where workers of a class may differ.
- * @return us; 0: nothing, or models are no source of estimates (HEDDLE_ESTIMATE) */
-double heddle_estimate_model(struct starpu_task *task, int worker);
+/** What a task takes on one worker, where workers of a class may differ: as earlier runs measured
+ * it on its device, if they found a difference, else as StarPU's model says.
+ * @return us; 0: nothing is known, or may be (HEDDLE_ESTIMATE) */
+double heddle_estimate_apart(struct starpu_task *task, int worker);
 
 /** A task took so long on a worker, µs, from the start of its kernel to the end,
  * without transfers. For hooks after execution. Of a task that has data and states

@@ -7,7 +7,9 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +22,10 @@
 
 /* Measurements of a size below which StarPU's mean is not trusted. */
 #define LEAST_SAMPLES 2
+/* Accelerators of a class differ in a type if all times of one are longer than all of the other by
+ * more than one part in so many, and they have run so many together. */
+#define EVEN 16
+#define TELLING 3
 /* Times that a function tells are equal within one part in so many of an octave. */
 #define OCTAVE 8
 
@@ -101,6 +107,38 @@ static int class_wanted(const char *device, void *arg)
 	return class >= (int)codelet->loaded ? class : -1;
 }
 
+/* What earlier runs measured on single accelerators. What there is no memory for is not known. */
+static void devices_load(struct estimate_codelet *codelet, const struct heddle_profile *profile)
+{
+	for (size_t r = 0; r < profile->n; r++) {
+		const struct heddle_profile_record *record = profile->records[r];
+		const struct heddle_profile_field *device, *type, *number, *us;
+		struct estimate_known_device *grown;
+		int class;
+
+		if (strcmp(record->kind, "device"))
+			continue;
+		device = heddle_profile_record_field(record, "device");
+		type = heddle_profile_record_field(record, "type");
+		number = heddle_profile_record_field(record, "number");
+		us = heddle_profile_record_field(record, "us");
+		if (!device || device->n || !type || type->n || !number || !number->n)
+			continue;
+		class = class_wanted(device->text, codelet);
+		if (class < 0 || !(heddle_profile_field_median(us) > 0))
+			continue;
+		grown = realloc(codelet->known, (codelet->nknown + 1) * sizeof(*grown));
+		if (!grown)
+			return;
+		codelet->known = grown;
+		codelet->known[codelet->nknown++] =
+		    (struct estimate_known_device){.type = strtoull(type->text, NULL, 16),
+		                                   .class = class,
+		                                   .number = number->numbers[0],
+		                                   .us = heddle_profile_field_median(us)};
+	}
+}
+
 static void history_load(const struct heddle_profile *known, const char *path, void *arg)
 {
 	struct estimate_codelet *codelet = arg;
@@ -112,6 +150,7 @@ static void history_load(const struct heddle_profile *known, const char *path, v
 	if (codelet->loaded < classes) {
 		if (known) {
 			heddle_history_load(&codelet->history, known, class_wanted, codelet);
+			devices_load(codelet, known);
 			/* From what was measured meanwhile, too. */
 			if (estimate_rule().fit)
 				heddle_history_learn(&codelet->history);
@@ -174,6 +213,108 @@ static double to_six_digits(double us)
 	return strtod(text, NULL);
 }
 
+/* What is known of an accelerator; below 0: of any of its class. The codelet's mutex is held.
+ * @return 0: nothing */
+static double known_us(const struct estimate_codelet *codelet, uint64_t type, unsigned class,
+                       int number)
+{
+	for (size_t i = 0; i < codelet->nknown; i++)
+		if (codelet->known[i].type == type && codelet->known[i].class == class &&
+		    (number < 0 || codelet->known[i].number == (unsigned)number))
+			return codelet->known[i].us;
+	return 0;
+}
+
+double estimate_profile_us(struct estimate_slot *slot, int worker)
+{
+	struct estimate_codelet *codelet = slot->codelet;
+	uint64_t type;
+	double us;
+
+	if (!atomic_load(&codelet->nknown))
+		return 0;
+	type = estimate_slot_name(slot);
+	pthread_mutex_lock(&codelet->mutex);
+	us = known_us(codelet, type, heddle_device_class(worker), starpu_worker_get_devid(worker));
+	pthread_mutex_unlock(&codelet->mutex);
+	return us;
+}
+
+/* First tasks may load something. They count as others if those of no accelerator took longer than
+ * its later ones. */
+static void firsts_count(struct estimate_slot *slot, unsigned class)
+{
+	bool plain = false;
+
+	for (unsigned i = 0; i < slot->ndevices; i++) {
+		const struct estimate_device *device = &slot->devices[i];
+
+		if (device->class != class || device->first_us <= 0 || !device->samples)
+			continue;
+		if (device->first_us > device->most_us * (1 + 1. / EVEN))
+			return;
+		plain = true;
+	}
+	for (unsigned i = 0; plain && i < slot->ndevices; i++) {
+		struct estimate_device *device = &slot->devices[i];
+
+		if (device->class == class && device->first_us > 0)
+			estimate_device_add(device, device->first_us);
+		if (device->class == class)
+			device->first_us = 0;
+	}
+}
+
+/* Whether accelerators of a class differ. */
+static bool devices_differ(const struct estimate_slot *slot, unsigned class)
+{
+	for (unsigned i = 0; i < slot->ndevices; i++)
+		for (unsigned j = 0; j < slot->ndevices; j++) {
+			const struct estimate_device *fast = &slot->devices[i];
+			const struct estimate_device *slow = &slot->devices[j];
+
+			if (fast->class == class && slow->class == class &&
+			    fast->samples && slow->samples &&
+			    fast->samples + slow->samples >= TELLING &&
+			    slow->least_us > fast->most_us * (1 + 1. / EVEN))
+				return true;
+		}
+	return false;
+}
+
+/* Adds what single accelerators of a class took, where they differ, or did in earlier runs. */
+static void devices_add(struct estimate_slot *slot, unsigned class)
+{
+	uint64_t type = estimate_slot_name(slot);
+	bool differ;
+	char text[20];
+
+	firsts_count(slot, class);
+	differ = devices_differ(slot, class);
+	pthread_mutex_lock(&slot->codelet->mutex);
+	differ |= known_us(slot->codelet, type, class, -1) > 0;
+	pthread_mutex_unlock(&slot->codelet->mutex);
+	snprintf(text, sizeof(text), "%016" PRIx64, type);
+	for (unsigned i = 0; differ && i < slot->ndevices; i++) {
+		struct estimate_device *device = &slot->devices[i];
+		struct heddle_profile_record record;
+
+		if (device->class != class || device->samples == device->saved)
+			continue;
+		heddle_profile_record_init(&record, "device");
+		heddle_profile_record_text(&record, "device", heddle_device_class_name(class));
+		heddle_profile_record_number(&record, "number", device->number);
+		heddle_profile_record_text(&record, "type", text);
+		heddle_profile_record_results(&record);
+		heddle_profile_record_number(&record, "us",
+		                             to_six_digits(device->sum_us / device->samples));
+		heddle_profile_record_number(&record, "samples", device->samples - device->saved);
+		heddle_profile_record_number(&record, "at", time(NULL));
+		if (!profile_store_add(slot->codelet->name, &record))
+			device->saved = device->samples;
+	}
+}
+
 void estimate_profile_add(struct estimate_slot *slot, unsigned class)
 {
 	struct estimate_cell *cell = &slot->cells[class];
@@ -194,6 +335,7 @@ void estimate_profile_add(struct estimate_slot *slot, unsigned class)
 	heddle_profile_record_number(&record, "at", time(NULL));
 	if (!profile_store_add(slot->codelet->name, &record))
 		cell->saved = samples;
+	devices_add(slot, class);
 }
 
 /* ---- StarPU's models ---- */

@@ -95,6 +95,7 @@ static struct estimate_codelet *codelet_create(const struct starpu_codelet *cl)
 	pthread_mutex_init(&codelet->mutex, NULL);
 	HELGRIND_ATOMIC(codelet->nslots);
 	HELGRIND_ATOMIC(codelet->news);
+	HELGRIND_ATOMIC(codelet->nknown);
 	HELGRIND_ATOMIC(codelet->sampled);
 	HELGRIND_ATOMIC(codelet->ran);
 	HELGRIND_ATOMIC(codelet->surprised);

@@ -35,6 +35,21 @@ struct estimate_cell {
 	atomic_bool first; /* all of them are a worker's first of the codelet */
 };
 
+/** What this run measured on an accelerator; under the slot's flag. */
+struct estimate_device {
+	unsigned class, number;
+	double first_us; /* of the first task of the codelet, if it was of this type; or 0 */
+	unsigned samples, saved; /* of others */
+	double sum_us, least_us, most_us;
+};
+
+/** What earlier runs measured on one, which differs from others of its class. */
+struct estimate_known_device {
+	uint64_t type; /* estimate_slot_name() */
+	unsigned class, number;
+	double us;
+};
+
 /** What is known of a task type. */
 struct estimate_slot {
 	struct estimate_slot *_Atomic next; /* in its bucket */
@@ -51,6 +66,8 @@ struct estimate_slot {
 	atomic_uint modelled; /* bit c: StarPU's model was asked about class c */
 	double values[HEDDLE_HISTORY_DIMENSIONS];
 	struct estimate_cell cells[HEDDLE_DEVICE_CLASSES];
+	struct estimate_device *devices; /* that have run one */
+	unsigned ndevices;
 };
 
 /** Takes a slot's flag. @return whether it was free */
@@ -72,8 +89,10 @@ struct estimate_codelet {
 	char *name; /* NULL: known by its address alone */
 	const struct starpu_codelet *cl;
 	pthread_mutex_t mutex;
-	struct heddle_history history; /* under the mutex */
-	unsigned loaded;               /* classes whose profile is in the history */
+	struct heddle_history history;       /* under the mutex */
+	unsigned loaded;                     /* classes whose profile is in the history */
+	struct estimate_known_device *known; /* likewise, and where it ends */
+	atomic_size_t nknown;                /* changes under the mutex */
 	atomic_uint nslots;
 	atomic_uint news;                                 /* how much was learned */
 	atomic_uint sampled;                              /* bit c: on class c */
@@ -111,6 +130,11 @@ int estimate_slot_state(struct starpu_task *task, const struct heddle_param *par
 /** Has the samples of this process saved when it ends. */
 void estimate_watch_exit(void);
 
+/* ---- estimate_starpu.c ---- */
+
+/** Adds a sample of an accelerator. The slot's flag is held. */
+void estimate_device_add(struct estimate_device *device, double us);
+
 /* ---- sources_starpu.c ---- */
 
 /** Whether HEDDLE_ESTIMATE lets estimates come from there. */
@@ -125,6 +149,10 @@ void estimate_profile_load(struct estimate_codelet *codelet);
 
 /** Adds the new samples of a class to the codelet's profile. The slot's flag is held. */
 void estimate_profile_add(struct estimate_slot *slot, unsigned class);
+
+/** What earlier runs measured of a slot's tasks on one accelerator, where those of its class
+ * differ, us; 0: nothing. */
+double estimate_profile_us(struct estimate_slot *slot, int worker);
 
 /** Whether a model tells times: one of StarPU, where they are a source of estimates. */
 bool estimate_model_counts(const struct starpu_perfmodel *model);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Accelerators of one class with memories of their own need not be equally fast with each type of
- * task, though they bear one name. StarPU's models tell them apart.
+ * task, though they bear one name. StarPU's models tell them apart, and what earlier runs measured.
  */
 #include "config.h"
 
@@ -57,17 +57,16 @@ static bool class_paces(const struct ready_context *c, struct starpu_task *task,
 	for (unsigned w = 0; w < c->nworkers; w++) {
 		if (c->workers[w].class != class)
 			continue;
-		paces[w] = heddle_estimate_model(task, w);
-		if (paces[w] <= 0)
-			return false;
+		paces[w] = heddle_estimate_apart(task, w);
 		sum_us += paces[w];
-		n++;
+		n += paces[w] > 0;
 	}
 	for (unsigned w = 0; w < c->nworkers; w++) {
 		if (c->workers[w].class != class)
 			continue;
-		paces[w] *= n / sum_us;
-		if (fabs(paces[w] - 1) * EVEN < 1)
+		if (n)
+			paces[w] *= n / sum_us;
+		if (fabs(paces[w] - 1) * EVEN < 1 || paces[w] <= 0)
 			paces[w] = 1;
 		differ |= paces[w] != 1;
 	}
