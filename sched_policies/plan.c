@@ -24,6 +24,17 @@
 /* A piece of data is noted at most so many places behind the one where it belongs. */
 #define NEAR 8
 
+void heddle_plan_begin(struct heddle_plan *plan, double now_us, double bound_us)
+{
+	plan->now_us = now_us;
+	plan->end_us = now_us + bound_us;
+}
+
+void heddle_plan_see(struct heddle_plan *plan, double end_us, double after_us)
+{
+	plan->end_us = fmax(plan->end_us, end_us + after_us);
+}
+
 void heddle_plan_end(struct heddle_plan *plan)
 {
 	plan->number++;

@@ -66,6 +66,14 @@ struct heddle_plan_task {
 	void *arg;
 };
 
+/** Begins a plan. All that is ahead takes the area bound at least. */
+void heddle_plan_begin(struct heddle_plan *plan, double now_us, double bound_us);
+
+/** Everything ends no sooner than a path: of a task to be placed, under way, or claimed.
+ * @param end_us when the task can have ended
+ * @param after_us shortest time from its end to the end of all */
+void heddle_plan_see(struct heddle_plan *plan, double end_us, double after_us);
+
 /** Ends a plan: the next one has sent nothing yet. */
 void heddle_plan_end(struct heddle_plan *plan);
 

@@ -78,6 +78,7 @@ struct ready_worker {
 	double claims_us;     /**< time of its claims on it */
 	size_t claims_bytes;  /**< size of their data */
 	double busy_until_us; /**< estimated end of what it has started */
+	double path_end_us;   /**< of the longest path that begins with that */
 	/** Has done all that it started since then; 0: it runs something. */
 	_Atomic double rests_since_us;
 	unsigned long trial; /**< task type that it runs the first task of; 0: none */
@@ -96,6 +97,7 @@ struct ready_worker {
 	unsigned started, done;             /**< tasks of the policy */
 	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
 	double expected_us[READY_PIPELINE]; /**< their estimated times */
+	double after_us[READY_PIPELINE];    /**< from their ends to the end of all */
 	/** Tasks begun. Ends come in the same order, but for those that end in the callback of
 	 * another task, maybe of another worker (starpu_task_end_dep_add()). */
 	unsigned begun;

@@ -282,6 +282,7 @@ struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 	if (atomic_load_explicit(&own->held, memory_order_relaxed))
 		atomic_store(&own->held, false);
 	/* How long it takes matters to plans alone. */
+	worker->after_us[worker->started % READY_PIPELINE] = 0;
 	worker->expected_us[worker->started++ % READY_PIPELINE] = 0;
 	worker->round_us = 0;
 	worker->weight = 0;

@@ -645,6 +645,22 @@ static void bound_renew(struct ready_context *c, double now_us)
 		mix_weigh(c, types, heddle_graph_type_numbers(c->plan->graph), n);
 }
 
+/* What a worker has started or claimed may be what the longest path begins with. */
+static void paths_see(struct ready_context *c, unsigned id)
+{
+	const struct ready_worker *worker = &c->workers[id];
+	struct heddle_plan *plan = &c->plan->plan;
+
+	if (atomic_load_explicit(&worker->rests_since_us, memory_order_relaxed) <= 0)
+		heddle_plan_see(plan, worker->path_end_us, 0);
+	for (size_t i = 0; i < claims_count(&c->claims, id); i++) {
+		const struct heddle_pool_key *key = &claims_at(&c->claims, id, i)->entry.key;
+
+		heddle_plan_see(plan, plan->now_us + heddle_pool_us(key->cost[worker->class]),
+		                key->rank);
+	}
+}
+
 static void plan_begin(const struct planning *planning)
 {
 	struct ready_context *c = planning->c;
@@ -654,8 +670,7 @@ static void plan_begin(const struct planning *planning)
 
 	bound_renew(c, planning->now_us);
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
-	plan->now_us = planning->now_us;
-	plan->end_us = plan->now_us + c->plan->bound_us;
+	heddle_plan_begin(plan, planning->now_us, c->plan->bound_us);
 	plan->link_us = c->plan->link_us;
 	plan->nworkers = 0;
 	for (unsigned i = n; i-- > 0;) {
@@ -664,6 +679,7 @@ static void plan_begin(const struct planning *planning)
 
 		if (id >= c->nworkers)
 			continue;
+		paths_see(c, id);
 		free_us = busy_until_us(c, id, id == planning->asking, planning->now_us) +
 		          fmax(c->workers[id].claims_us, claims_count(&c->claims, id) * START);
 		c->plan->ids[plan->nworkers] = id;
@@ -838,8 +854,7 @@ static void plan_make(struct planning *planning)
 			task.accept = accept;
 			task.arg = planning;
 		}
-		plan->end_us =
-		    fmax(plan->end_us, plan->now_us + heddle_plan_least_us(&task) + task.after_us);
+		heddle_plan_see(plan, plan->now_us + heddle_plan_least_us(&task), task.after_us);
 		w = heddle_plan_place(plan, &task);
 		if (w == plan->nworkers)
 			continue;

@@ -227,7 +227,7 @@ static void claim_ahead(struct ready_requester *requester)
  * running since the end of the one before. Only where workers leave tasks to others. */
 static void busy_note(const struct ready_context *c, struct ready_worker *worker, double now_us)
 {
-	double until_us = now_us;
+	double until_us = now_us, path_end_us = 0;
 
 	if (!c->patient)
 		return;
@@ -236,8 +236,10 @@ static void busy_note(const struct ready_context *c, struct ready_worker *worker
 	for (unsigned i = worker->done; i != worker->started; i++) {
 		until_us += worker->expected_us[i % READY_PIPELINE];
 		until_us = fmax(until_us, now_us);
+		path_end_us = fmax(path_end_us, until_us + worker->after_us[i % READY_PIPELINE]);
 	}
 	worker->busy_until_us = until_us;
+	worker->path_end_us = path_end_us;
 }
 
 /* A worker of a class has taken a task of a type. */
@@ -260,6 +262,7 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 	if (c->plan)
 		us += ready_plan_started(c, requester->id, entry->item,
 		                         claim ? claim->arrival_us : 0, requester->now_us);
+	worker->after_us[worker->started % READY_PIPELINE] = entry->key.rank;
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
 	atomic_store_explicit(&worker->rests_since_us, 0, memory_order_relaxed);

@@ -788,6 +788,25 @@ static void test_plan_critical_goes_to_the_fast(void **state)
 	assert_int_equal(heddle_plan_place(&plan, &task), 0);
 }
 
+/* The first task of the longest path is under way. Meanwhile there is time for others: the area
+ * bound alone would have them run where they end first. */
+static void test_plan_path_under_way(void **state)
+{
+	struct heddle_plan_task first = task_of(0, 200, 800), other = task_of(100, 50, 0);
+
+	heddle_plan_begin(&plan, 0, 30);
+	assert_int_equal(heddle_plan_place(&plan, &first), 2);
+	heddle_plan_begin(&plan, 100, 30);
+	assert_near(plan.end_us, 130);
+	heddle_plan_see(&plan, workers[2].free_us, first.after_us);
+	assert_near(plan.end_us, 1000);
+	heddle_plan_see(&plan, 150, 0);
+	assert_near(plan.end_us, 1000);
+	assert_int_equal(heddle_plan_place(&plan, &other), 0);
+	heddle_plan_begin(&plan, 100, 30);
+	assert_int_equal(heddle_plan_place(&plan, &other), 3);
+}
+
 /* The second GPU is faster with this type. */
 static void test_plan_uneven_workers(void **state)
 {
@@ -1006,6 +1025,7 @@ int main(void)
 	    PLAN(least),
 	    PLAN(slack_goes_to_the_cheap),
 	    PLAN(critical_goes_to_the_fast),
+	    PLAN(path_under_way),
 	    PLAN(uneven_workers),
 	    PLAN(equal_workers_share),
 	    PLAN(who_can_run_it),
