@@ -485,6 +485,7 @@ static void time_add(struct heddle_strategy *b, unsigned worker, double n, doubl
 	if (first_was_dear(b, worker, n, us)) {
 		w->time = (struct heddle_block_time){0};
 		w->last = w->latest.n;
+		((struct hdss *)b->state)->front[worker].pace = 0;
 	}
 	heddle_block_time_add(&w->time, n, us, b->parameters[HDSS_ROBUST],
 	                      b->parameters[HDSS_JUMP]);

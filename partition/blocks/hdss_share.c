@@ -206,7 +206,11 @@ estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_esti
 		estimate->pace = 1 / given->rate;
 		estimate->prior = true;
 	}
-	if (h->uneven && h->front[worker].pace > 0)
+	/* An accelerator's only block may be nearly all start, which is no longer where iterations
+	 * are dearer. */
+	if (h->uneven && h->front[worker].pace > 0 &&
+	    (own->time.count != 1 || hdss_is_core(b, worker) ||
+	     h->front[worker].pace < estimate->pace))
 		estimate->pace = h->front[worker].pace;
 	return estimate->pace > 0;
 }

@@ -957,6 +957,34 @@ static void test_accelerators_begin_late(void **state)
 	}
 }
 
+/* Two accelerators, each 160 times as fast as a core, load their programs for 4 ms with their first
+ * block. Then the other iterations turn out to be twelve times as dear. Such a block would not
+ * take twelve times as long: they get another one, and do most of what is left. */
+static void test_accelerators_begin_beside_dear_iterations(void **state)
+{
+	static double work[131073];
+	struct replay_machine machine =
+	    machine_make(2, (double[]){160, 160}, HEDDLE_KIND_CUDA, 30);
+
+	(void)state;
+	machine.n = 131072;
+	machine.work = work;
+	for (size_t i = 0; i < machine.n; i++)
+		work[i + 1] = work[i] + (i * 20 / machine.n < 9 ? 1 : 12);
+	for (unsigned w = 0; w < machine.nworkers; w++) {
+		workers[w].rate *= 0.625;
+		workers[w].overhead_us = w < 2 ? 60 : 3;
+		workers[w].noise = 0.3;
+		workers[w].once_us = w < 2 ? 4300 : 0;
+	}
+	for (machine.seed = 1; machine.seed <= 6; machine.seed++) {
+		struct outcome o = replay("hdss", &machine);
+
+		print_message("efficiency %g\n", o.efficiency);
+		assert_true(o.efficiency > 0.3);
+	}
+}
+
 /* Four accelerators do a loop in 4 ms. Their first blocks take 4 ms more in the first run, and 0.3
  * ms in later ones. The first iterations must not look dear for that, nor cores that do them as
  * fast as the accelerators, which are 1000 times faster. */
@@ -1012,6 +1040,7 @@ int main(void)
 	    cmocka_unit_test(test_few_whole_iterations),
 	    cmocka_unit_test(test_accelerators_begin_late),
 	    cmocka_unit_test(test_dear_first_blocks_again),
+	    cmocka_unit_test(test_accelerators_begin_beside_dear_iterations),
 	    cmocka_unit_test(test_one_core_pauses),
 	    cmocka_unit_test(test_no_start_of_costs),
 	    cmocka_unit_test(test_no_device_waits_for_the_other),
