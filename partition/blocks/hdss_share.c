@@ -45,6 +45,11 @@
  * left for each worker, parts of one do not matter. */
 #define LONG_ITERATION 0.05
 #define MANY_ITERATIONS 256
+/* A worker gets such a one if so much more of its time is left, less where blocks are
+ * hardly noisy, unless those that are so many times
+ * faster do nearly all. */
+#define LONG_MARGIN 0.25
+#define MUCH_FASTER 64
 /* Work that the estimated end may be off by. */
 #define POUR_EXACT 0.01
 /* A worker above this part of all is not left out of the rest before it is known that the others
@@ -725,6 +730,15 @@ double blocks_hdss_jump(const struct heddle_strategy *b, unsigned worker)
 	       (hdss_is_core(b, worker) ? HDSS_BLIND_JUMP : BLIND_JUMP_ACCELERATOR);
 }
 
+/* Of the next iteration. */
+static double next_work(const struct heddle_strategy *b)
+{
+	const struct hdss *h = b->state;
+
+	return h->known && !h->run_blocks.returned ? costs_work(&h->costs, h->run_blocks.next, 1)
+	                                           : hdss_left(b) / b->remaining;
+}
+
 /* Of known costs a dear iteration is many units. */
 static double least_work(const struct heddle_strategy *b)
 {
@@ -855,6 +869,31 @@ static double part(const struct heddle_strategy *b, unsigned worker, double n, d
 	return hdss_larger(n * share_by_weight(b, worker) / hdss_left(b), us / estimate->pace);
 }
 
+/* Whether a worker's next iteration takes so long that it may end after all others, and workers
+ * that are so much faster do nearly all, that one too in no time. */
+static bool hardly_helps(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	double us = estimate->start + next_work(b) * estimate->pace, fast = 0;
+	bool uneven = h->uneven && us > ABSORBED_PART * h->run, busy = false;
+	double margin =
+	    h->confirmed ? hdss_smaller(LONG_MARGIN, NOISE_MARGIN * h->noise) : LONG_MARGIN;
+
+	if (us < LONG_ITERATION * h->run ||
+	    (!uneven && estimate->ready + (1 + margin) * us <= h->end))
+		return false;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct hdss_estimate *other = &h->estimates[w];
+
+		busy |= w != worker && b->workers[w].under_way;
+		if (!other->retired && !other->guessed &&
+		    other->pace * MUCH_FASTER < estimate->pace)
+			fast += other->rate;
+	}
+	return busy && fast > (1 - LARGE_PART) * h->rates;
+}
+
 static double share_wish(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -866,6 +905,8 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 		                  estimate->start + share_by_weight(b, worker) * estimate->pace);
 	if (takes_all(b, worker))
 		return hdss_left(b);
+	if (hardly_helps(b, worker))
+		return 0;
 	us = h->end - estimate->ready;
 	if (estimate->start + worthwhile_size(b, worker) * estimate->pace > us)
 		return crumb(b, worker);
