@@ -62,10 +62,13 @@
 /* Of a block before, at least this part of the estimated start was start ... */
 #define SURE_START 0.75
 /* ... and at that pace the next one takes this part of the time to the end, less in a pipeline. */
-#define SAFE_PART 0.5
+#define SAFE_PART 0.7
 #define SAFE_PIPELINED 0.4
-/* A second block takes this part of it. */
+/* A block after one that was mostly start, this part of the run at least, takes this part of it,
+ * and of what is left. */
+#define BLIND_START 0.01
 #define BLIND_PART 0.5
+#define BLIND_REST 0.05
 /* Blocks of a pipeline take so many starts: the next one's is hidden. */
 #define HIDING 2
 /* A block larger than any its worker has done is not trusted to fit its slice:
@@ -745,6 +748,19 @@ static double least_work(const struct heddle_strategy *b)
 	return ((const struct hdss *)b->state)->known ? 1e-9 : 1;
 }
 
+/* Whether an accelerator's only block took a part of the run, and longer than a core would have
+ * taken: a larger one may take hardly longer, and more launches of that length are too many. */
+static bool mostly_start(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	const struct hdss_worker *w = &h->worker[worker];
+
+	return !hdss_is_core(b, worker) && !h->known && w->answered == 1 && !estimate->sized &&
+	       w->latest.us >= BLIND_START * h->run &&
+	       estimate->pace >= h->kind[HEDDLE_KIND_CPU].pace;
+}
+
 /* Iterations for the worker's next block, of the `us` that are its own. */
 static double share_size(const struct heddle_strategy *b, unsigned worker, double us)
 {
@@ -759,8 +775,11 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 
 		limit = hdss_larger(limit, blocks_hdss_jump(b, worker));
 		n = hdss_larger(n, blocks_hdss_jump(b, worker));
-		if (starts_long(b, worker))
-			n = hdss_larger(n, BLIND_PART * most);
+		if (mostly_start(b, worker)) {
+			n = hdss_larger(n,
+			                hdss_smaller(BLIND_PART * most, BLIND_REST * hdss_left(b)));
+			limit = hdss_larger(limit, n);
+		}
 		n = hdss_smaller(most, n);
 	}
 	return hdss_larger(least_work(b), hdss_smaller(n, limit));
@@ -951,7 +970,7 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		n = hdss_smaller(n, part(b, worker, h->over > 1 ? rest / 2 : rest,
 		                         hdss_larger(WORTH_STARTS * start, WORTH_RUN * h->run)));
 	}
-	if (b->parameters[HDSS_RAMP] && !h->confirmed)
+	if (b->parameters[HDSS_RAMP] && !h->confirmed && !mostly_start(b, worker))
 		n = hdss_smaller(
 		    n, hdss_larger(h->known ? 0 : blocks_hdss_jump(b, worker),
 		                   part(b, worker, RAMP * (b->total - hdss_left(b)),

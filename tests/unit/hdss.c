@@ -1033,6 +1033,29 @@ static void test_long_iterations_of_slow_cores(void **state)
 	assert_true(us[1] < 1.15 * us[0]);
 }
 
+/* Launches of 1 ms in loops of 10 and 20 ms: the first one tells no rate, and one more that tells
+ * little is too many. */
+static void test_long_launches(void **state)
+{
+	double sum = 0;
+
+	(void)state;
+	for (int length = 1; length <= 2; length++) {
+		struct replay_machine machine =
+		    machine_make(1, (double[]){36}, HEDDLE_KIND_CUDA, 15);
+
+		machine.n = 400000;
+		noisy_set(&machine, 3, 0.05);
+		for (unsigned w = 0; w < machine.nworkers; w++)
+			workers[w].rate *= 2.0 / length;
+		workers[0].overhead_us = 1000;
+		for (machine.seed = 1; machine.seed <= 12; machine.seed++)
+			sum += replay("hdss", &machine).efficiency / 24;
+	}
+	print_message("efficiency %g\n", sum);
+	assert_true(sum > 0.79);
+}
+
 /* Four accelerators do a loop in 4 ms. Their first blocks take 4 ms more in the first run, and 0.3
  * ms in later ones. The first iterations must not look dear for that, nor cores that do them as
  * fast as the accelerators, which are 1000 times faster. */
@@ -1089,6 +1112,7 @@ int main(void)
 	    cmocka_unit_test(test_accelerators_begin_late),
 	    cmocka_unit_test(test_dear_first_blocks_again),
 	    cmocka_unit_test(test_accelerators_begin_beside_dear_iterations),
+	    cmocka_unit_test(test_long_launches),
 	    cmocka_unit_test(test_long_iterations_of_slow_cores),
 	    cmocka_unit_test(test_one_core_pauses),
 	    cmocka_unit_test(test_no_start_of_costs),
