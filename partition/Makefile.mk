@@ -72,7 +72,7 @@ libheddle_la_SOURCES += \
 
 # mpi/: loops and flows over the ranks of an MPI program. The pure parts are built everywhere.
 noinst_LTLIBRARIES += libheddle-mpi-pure.la
-libheddle_mpi_pure_la_CPPFLAGS = $(PURE_CPPFLAGS)
+libheddle_mpi_pure_la_CPPFLAGS = $(PURE_CPPFLAGS) $(HWLOC_CFLAGS)
 libheddle_mpi_pure_la_SOURCES = \
 	partition/mpi/agreement.c \
 	partition/mpi/agreement.h \
@@ -87,6 +87,8 @@ libheddle_mpi_pure_la_SOURCES = \
 	partition/mpi/layout.c \
 	partition/mpi/layout.h \
 	partition/mpi/message.h \
+	partition/mpi/place.c \
+	partition/mpi/place.h \
 	partition/mpi/watch.c \
 	partition/mpi/watch.h \
 	partition/mpi/wavefront_agreement.c \
@@ -131,6 +133,7 @@ mpi_glue = \
 	partition/mpi/run_starpu.c \
 	partition/mpi/run_starpu.h \
 	partition/mpi/share_mpi.c \
+	partition/mpi/start_starpu.c \
 	partition/mpi/wavefront_array_starpu.c \
 	partition/mpi/wavefront_cost_starpu.c \
 	partition/mpi/wavefront_node.h \
@@ -151,7 +154,7 @@ smpi_ldadd = -Wl,-u,heddle_init_begin -Wl,-u,starpu_mpi_world_rank -Wl,--start-g
 	.libs/libheddle-smpi.a .libs/libheddle-mpi-pure.a .libs/libheddle.a -Wl,--end-group \
 	$(SMPI_LIBS) $(HWLOC_LIBS) $(JANSSON_LIBS) -ldl
 # Not libheddle.la: libtool would link anew, and only for one folder, when it is installed.
-libheddle_mpi_la_LIBADD = libheddle-mpi-pure.la $(STARPU_LIBS) $(MPI_LIBS)
+libheddle_mpi_la_LIBADD = libheddle-mpi-pure.la $(STARPU_LIBS) $(MPI_LIBS) $(HWLOC_LIBS)
 if HAVE_FUT
 libheddle_mpi_la_LIBADD += $(FXT_LIBS)
 endif

@@ -113,13 +113,8 @@ bool ranks_first(void)
 
 int ranks_starpu_init(void)
 {
-	int status;
+	int status = world ? world->starpu_init(NULL) : starpu_init(NULL);
 
-	if (world)
-		world->turn_begin();
-	status = starpu_init(NULL);
-	if (world)
-		world->turn_end();
 	return status ? heddle_refuse(-ENODEV, "StarPU does not start here") : 0;
 }
 

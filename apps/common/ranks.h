@@ -24,8 +24,8 @@ bool ranks_first(void);
 /** Whether there is MPI. */
 bool ranks_used(void);
 
-/** Starts StarPU: where it has not measured a machine yet, the first rank there does, and the
- * others read what it wrote. @return 0; -ENODEV after a message */
+/** Starts StarPU, over ranks as heddle_mpi_starpu_init() does.
+ * @return 0; -ENODEV after a message */
 int ranks_starpu_init(void);
 
 /** Whether all ranks are well; without --mpi, whether this one is.

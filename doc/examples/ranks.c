@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
 	for (size_t i = 0; i < N; i++)
 		x[i] = i % 1000 + rank;
-	if (starpu_init(NULL))
+	if (heddle_mpi_starpu_init(NULL))
 		MPI_Abort(MPI_COMM_WORLD, 77);
 	starpu_vector_data_register(&hx, STARPU_MAIN_RAM, (uintptr_t)x, N, sizeof(*x));
 	starpu_vector_data_register(&hy, STARPU_MAIN_RAM, (uintptr_t)y, N, sizeof(*y));

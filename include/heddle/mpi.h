@@ -31,6 +31,25 @@
 extern "C" {
 #endif
 
+/** Starts StarPU on all ranks of MPI_COMM_WORLD, as starpu_init(): call it after MPI_Init_thread(),
+ * on all of them. Ranks that run on one machine divide it. Each takes its part of the cores, and
+ * of the CUDA and HIP devices that all see. A rank with a device leaves a core without a worker,
+ * for the thread that calls MPI, if it has four more cores than devices. Where the launcher has
+ * bound ranks to more than half of the machine together, a rank has what it is bound to. Ranks
+ * that are bound to the same cores divide these.
+ *
+ * What STARPU_NCPU, STARPU_WORKERS_CPUID, STARPU_WORKERS_COREID, STARPU_WORKERS_GETBIND,
+ * STARPU_WORKERS_NOBIND or `conf` says of cores counts instead. So do STARPU_NCUDA and
+ * STARPU_WORKERS_CUDAID (STARPU_NHIP, STARPU_WORKERS_HIPID), and of the free core
+ * STARPU_RESERVE_NCPU and STARPU_MAIN_THREAD_BIND. Ranks that divide devices use no OpenCL, unless
+ * STARPU_NOPENCL says so.
+ *
+ * The first rank of a machine starts first: StarPU's first start measures it and writes files.
+ * @param conf as of starpu_init(); NULL: StarPU's defaults
+ * @return 0; what starpu_init() returns on this rank; -EINVAL after a message: not after MPI_Init()
+ */
+int heddle_mpi_starpu_init(struct starpu_conf *conf);
+
 /** Which ranks have an array. */
 enum heddle_mpi_layout {
 	/** Every rank has the whole array. Of an array that is read, all have the same contents. Of

@@ -17,10 +17,8 @@ struct mpi_world {
 	int (*begin)(int *argc, char ***argv, int *rank, int *nranks);
 	/** Ends it. All ranks wait for each other. */
 	void (*end)(void);
-	/** The first rank of each machine goes on, the others wait until it calls the second one:
-	 * what is written once for a machine is not written by several at once. */
-	void (*turn_begin)(void);
-	void (*turn_end)(void);
+	/** heddle_mpi_starpu_init() */
+	int (*starpu_init)(struct starpu_conf *conf);
 	/** Gives all ranks what rank 0 has. */
 	void (*tell)(void *data, size_t bytes);
 	/** Whether all ranks are well.
@@ -44,5 +42,8 @@ struct mpi_world {
 };
 
 extern const struct mpi_world heddle_mpi_world;
+
+/** Waits for all ranks, and leaves the core to others meanwhile. */
+void mpi_world_meet(void);
 
 #endif

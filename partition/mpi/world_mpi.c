@@ -13,15 +13,9 @@
 #include "support/message.h"
 #include "support/variables.h"
 
-static int on_machine; /* number of this rank on its machine */
-static bool begun;     /* a loop, a wavefront or a flow */
+static bool begun; /* a loop, a wavefront or a flow */
 
 #ifdef HEDDLE_USE_SIMGRID
-static void barrier(void)
-{
-	MPI_Barrier(MPI_COMM_WORLD);
-}
-
 static void broadcast(void *data, size_t bytes)
 {
 	MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -37,12 +31,16 @@ static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
 
 /* Ranks meet between runs: one that does not come ends the program in time then, too. Before the
  * first run they read and make what they need, for as long as that takes. */
-static struct mpi_link *meeting_open(void)
+static double meeting_limit_s(void)
 {
-	double timeout = begun ? heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT) : 0;
+	return begun ? heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT) : 0;
+}
+
+static struct mpi_link *meeting_open(double limit_s, const char *name)
+{
 	struct mpi_link *link;
 
-	if (mpi_link_open(MPI_COMM_WORLD, timeout, "step", "between runs", &link)) {
+	if (mpi_link_open(MPI_COMM_WORLD, limit_s, "step", name, &link)) {
 		heddle_warn("a program over ranks: no memory; the run ends on all ranks");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
@@ -62,7 +60,7 @@ static void meeting_end(struct mpi_link *link)
 
 static void broadcast(void *data, size_t bytes)
 {
-	struct mpi_link *link = meeting_open();
+	struct mpi_link *link = meeting_open(meeting_limit_s(), "between runs");
 
 	mpi_link_broadcast(link, 0, &(struct mpi_rows){data, 1, bytes, bytes}, NULL, NULL);
 	meeting_end(link);
@@ -70,13 +68,13 @@ static void broadcast(void *data, size_t bytes)
 
 static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
 {
-	struct mpi_link *link = meeting_open();
+	struct mpi_link *link = meeting_open(meeting_limit_s(), "between runs");
 
 	mpi_link_reduce(link, values, n, type, op);
 	meeting_end(link);
 }
 
-static void barrier(void)
+void mpi_world_meet(void)
 {
 	int none = 0;
 
@@ -86,29 +84,13 @@ static void barrier(void)
 
 static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 {
-	MPI_Comm machine;
 	int level;
 
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
 		return heddle_refuse(-ENODEV, "MPI does not start here");
 	MPI_Comm_rank(MPI_COMM_WORLD, rank);
 	MPI_Comm_size(MPI_COMM_WORLD, nranks);
-	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, *rank, MPI_INFO_NULL, &machine);
-	MPI_Comm_rank(machine, &on_machine);
-	MPI_Comm_free(&machine);
 	return 0;
-}
-
-static void world_turn_begin(void)
-{
-	if (on_machine)
-		barrier();
-}
-
-static void world_turn_end(void)
-{
-	if (!on_machine)
-		barrier();
 }
 
 static void world_end(void)
@@ -180,8 +162,7 @@ int __attribute__((weak)) starpu_mpi_world_rank(void)
 const struct mpi_world heddle_mpi_world = {
     .begin = world_begin,
     .end = world_end,
-    .turn_begin = world_turn_begin,
-    .turn_end = world_turn_end,
+    .starpu_init = heddle_mpi_starpu_init,
     .tell = broadcast,
     .all = world_all,
     .loop_run = world_loop_run,

@@ -179,4 +179,59 @@ expect 2 '--mpi: rank 0 runs histogram, this one blackscholes' ranks 2 sh -c '
 	app=blackscholes
 	[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || app=histogram
 	exec "$1/$app/$app" --mpi --size 1000' sh "$apps"
+# Ranks divide a machine: the cores of this one, as StarPU counts them.
+cores() {
+	env -u STARPU_NCPU -u STARPU_WORKERS_NOBIND "$@" --size 1000 --reps 1 --json "$work/json" >"$work/out" 2>&1 ||
+		fail "$*: $(cat "$work/out")"
+	grep -c '"kind": "cpu"' "$work/json"
+}
+all=$(cores "$apps/blackscholes/blackscholes")
+half=$(cores "$mpirun" -n 2 "$apps/blackscholes/blackscholes" --mpi)
+[ $((half - all / 2)) = 0 ] || [ $((half - (all + 1) / 2)) = 0 ] || fail "$half cores of $all for one of two ranks"
+# Those of another one, with GPUs: what StarPU is told.
+cat >"$work/start.c" <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+int cudaGetDeviceCount(int *n)
+{
+	*n = atoi(getenv("TEST_GPUS"));
+	return 0;
+}
+int cudaDeviceGetPCIBusId(char *text, int size, int device)
+{
+	snprintf(text, size, "0000:%02x:00.0", device);
+	return 0;
+}
+static const char *told(const char *name)
+{
+	return getenv(name) ? getenv(name) : "all";
+}
+int starpu_init(void *conf)
+{
+	printf("cores %s, %s not used, CUDA devices %s: %s\n", told("STARPU_WORKERS_CPUID"),
+	       told("STARPU_RESERVE_NCPU"), told("STARPU_NCUDA"), told("STARPU_WORKERS_CUDAID"));
+	return -19;
+}
+EOF
+$(sed -n 's/^CC = //p' "$top_builddir/Makefile") -shared -fPIC -o "$work/start.so" "$work/start.c" || fail "no start.so"
+# told CORES GPUS RANKS TEXT...
+told() {
+	cores=$1 gpus=$2 n=$3
+	shift 3
+	expect 77 'StarPU does not start here' ranks "$n" env -u STARPU_NCPU -u STARPU_WORKERS_NOBIND -u STARPU_NCUDA \
+		HWLOC_SYNTHETIC="core:$cores pu:1" HWLOC_THISSYSTEM=0 TEST_GPUS="$gpus" \
+		LD_PRELOAD="$work/start.so" "$apps/blackscholes/blackscholes" --mpi --size 1000
+	for text in "$@"; do
+		grep -qx "$text" "$work/out" || fail "$cores cores, $gpus GPUs, $n ranks: no '$text' in $(cat "$work/out")"
+	done
+}
+told 12 2 2 'cores 0 1 2 3 4 5, 7 not used, CUDA devices 1: 0' 'cores 6 7 8 9 10 11, 7 not used, CUDA devices 1: 1'
+told 8 0 2 'cores 0 1 2 3, 4 not used, CUDA devices all: all' 'cores 4 5 6 7, 4 not used, CUDA devices all: all'
+# One core is too much of four; a rank without a device leaves none.
+told 8 2 2 'cores 0 1 2 3, 4 not used, CUDA devices 1: 0'
+told 16 1 2 'cores 0 1 2 3 4 5 6 7, 8 not used, CUDA devices 0: all' \
+	'cores 8 9 10 11 12 13 14 15, 9 not used, CUDA devices all: all'
+# What the user says counts.
+STARPU_RESERVE_NCPU=3 told 12 2 2 'cores 0 1 2 3 4 5, 9 not used, CUDA devices 1: 0'
+STARPU_WORKERS_CUDAID=1 told 12 2 2 'cores 0 1 2 3 4 5, 7 not used, CUDA devices all: 1'
 [ "$failures" = 0 ]

@@ -17,8 +17,93 @@
 #include "partition/mpi/agreement.h"
 #include "partition/mpi/claims.h"
 #include "partition/mpi/layout.h"
+#include "partition/mpi/place.h"
 #include "partition/mpi/watch.h"
 #include "tests/unit/test.h"
+
+/* ---- parts of a machine ---- */
+
+/* Ranks on a machine, the r-th bound to bound[r] (hwloc's lists), have own[r]. */
+static void assert_places(const char *machine, unsigned nranks, const char *const *bound,
+                          const char *const *own)
+{
+	hwloc_cpuset_t sets[8], found = hwloc_bitmap_alloc();
+
+	for (unsigned r = 0; r < nranks; r++) {
+		sets[r] = hwloc_bitmap_alloc();
+		hwloc_bitmap_list_sscanf(sets[r], bound[r]);
+	}
+	for (unsigned r = 0; r < nranks; r++) {
+		hwloc_topology_t topology;
+		char text[64];
+
+		assert_int_equal(hwloc_topology_init(&topology), 0);
+		assert_int_equal(hwloc_topology_set_synthetic(topology, machine), 0);
+		assert_int_equal(hwloc_topology_load(topology), 0);
+		assert_int_equal(
+		    mpi_place_cores(topology, (const hwloc_const_cpuset_t *)sets, r, nranks, found),
+		    0);
+		hwloc_bitmap_list_snprintf(text, sizeof(text), found);
+		assert_string_equal(text, own[r]);
+		hwloc_topology_destroy(topology);
+	}
+	for (unsigned r = 0; r < nranks; r++)
+		hwloc_bitmap_free(sets[r]);
+	hwloc_bitmap_free(found);
+}
+#define PLACES(machine, bound, ...)                                                                \
+	assert_places(machine, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),             \
+	              (const char *[])bound, (const char *[]){__VA_ARGS__})
+#define BOUND(...)                                                                                 \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
+static void test_ranks_divide_a_machine(void **state)
+{
+	/* Not bound at all; threads of a core stay together. */
+	PLACES("pack:2 core:4 pu:1", BOUND("0-7", "0-7"), "0-3", "4-7");
+	PLACES("pack:2 core:2 pu:2", BOUND("0-7", "0-7", "0-7", "0-7"), "0-1", "2-3", "4-5", "6-7");
+	PLACES("core:5 pu:1", BOUND("0-4", "0-4"), "0-1", "2-4");
+	PLACES("core:4 pu:1", BOUND("0-3"), "0-3");
+	/* More ranks than cores. */
+	PLACES("core:2 pu:1", BOUND("0-1", "0-1", "0-1", "0-1"), "0", "0", "1", "1");
+	/* As Open MPI binds two ranks unless told otherwise, and one on each machine. */
+	PLACES("pack:2 core:4 pu:1", BOUND("0", "1"), "0-3", "4-7");
+	PLACES("pack:2 core:4 pu:1", BOUND("0-3"), "0-7");
+	/* As it binds three. */
+	PLACES("pack:2 core:4 pu:1", BOUND("0-3", "4-7", "0-3"), "0-1", "4-7", "2-3");
+	/* The launcher has divided it. */
+	PLACES("core:8 pu:1", BOUND("0-1", "2-7"), "0-1", "2-7");
+	PLACES("core:8 pu:1", BOUND("0-5"), "0-5");
+	PLACES("core:2 pu:1", BOUND("1", "0"), "1", "0");
+}
+
+static void test_ranks_divide_devices(void **state)
+{
+	unsigned first;
+
+	for (unsigned n = 0; n < 9; n++)
+		for (unsigned nranks = 1; nranks < 9; nranks++)
+			for (unsigned r = 0, before = 0; r < nranks; r++) {
+				unsigned end = mpi_place_share(n, r, nranks, &first);
+
+				assert_int_equal(first, before);
+				assert_in_range(end - first, n / nranks, (n + nranks - 1) / nranks);
+				before = end;
+				assert_true(r < nranks - 1 || end == n);
+			}
+}
+
+static void test_free_core(void **state)
+{
+	assert_int_equal(mpi_place_free(64, 0), 0);
+	assert_int_equal(mpi_place_free(16, 1), 1);
+	assert_int_equal(mpi_place_free(5, 1), 1);
+	assert_int_equal(mpi_place_free(4, 1), 0);
+	assert_int_equal(mpi_place_free(1, 1), 0);
+	assert_int_equal(mpi_place_free(8, 4), 1);
+}
 
 /* ---- layouts ---- */
 
@@ -558,12 +643,21 @@ static void test_differences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_cut),          cmocka_unit_test(test_move),
-	    cmocka_unit_test(test_each_once),    cmocka_unit_test(test_unequal_ranks),
-	    cmocka_unit_test(test_at_home),      cmocka_unit_test(test_dear_to_send),
-	    cmocka_unit_test(test_again),        cmocka_unit_test(test_help_from_the_end),
-	    cmocka_unit_test(test_bad_strategy), cmocka_unit_test(test_silence),
-	    cmocka_unit_test(test_agreement),    cmocka_unit_test(test_versions),
+	    cmocka_unit_test(test_ranks_divide_a_machine),
+	    cmocka_unit_test(test_ranks_divide_devices),
+	    cmocka_unit_test(test_free_core),
+	    cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_move),
+	    cmocka_unit_test(test_each_once),
+	    cmocka_unit_test(test_unequal_ranks),
+	    cmocka_unit_test(test_at_home),
+	    cmocka_unit_test(test_dear_to_send),
+	    cmocka_unit_test(test_again),
+	    cmocka_unit_test(test_help_from_the_end),
+	    cmocka_unit_test(test_bad_strategy),
+	    cmocka_unit_test(test_silence),
+	    cmocka_unit_test(test_agreement),
+	    cmocka_unit_test(test_versions),
 	    cmocka_unit_test(test_differences),
 	};
 
