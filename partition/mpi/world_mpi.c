@@ -93,8 +93,19 @@ static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 	return 0;
 }
 
+/* The others wait for rank 0 while it writes, for as long as that takes. It does not wait for one
+ * that hangs. */
 static void world_end(void)
 {
+#ifndef HEDDLE_USE_SIMGRID
+	int rank, none = 0;
+	struct mpi_link *link;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	link = meeting_open(rank ? 0 : meeting_limit_s(), "at the end");
+	mpi_link_reduce(link, &none, 1, MPI_INT, MPI_MIN);
+	meeting_end(link);
+#endif
 	MPI_Finalize();
 }
 

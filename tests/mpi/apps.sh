@@ -131,9 +131,10 @@ HEDDLE_NODE_STRATEGY=best
 expect 2 '"best" is not a block strategy' ranks 2 "$apps/blackscholes/blackscholes" --mpi
 unset HEDDLE_NODE_STRATEGY
 expect 0 'rank 3: 0 wrong' ranks 4 "$top_builddir/doc/examples/ranks"
-# Between an app and MPI: what Open MPI is told before it starts, and an error of MPI, which MPI itself
-# does not end the program for.
+# Between an app and MPI: what Open MPI is told before it starts, an error of MPI, which MPI itself
+# does not end the program for, and a rank that hangs after the last run.
 cat >"$work/between.c" <<'EOF'
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <mpi.h>
@@ -145,6 +146,14 @@ int MPI_Init_thread(int *argc, char ***argv, int wanted, int *level)
 int MPI_Test(MPI_Request *request, int *over, MPI_Status *status)
 {
 	return getenv("TEST_FAILS") ? MPI_ERR_OTHER : PMPI_Test(request, over, status);
+}
+void starpu_shutdown(void)
+{
+	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+	rank = rank ? rank : getenv("PMI_RANK");
+	if (getenv("TEST_STOPS") && rank && *rank == '1')
+		raise(SIGSTOP);
 }
 EOF
 # shellcheck disable=SC2046 # words
@@ -166,6 +175,8 @@ expect 0 '^yields: 1' between "$apps/nbia/nbia" --size 256
 export OMPI_MCA_mpi_yield_when_idle=0
 TEST_FAILS=1 between "$apps/blackscholes/blackscholes" --size 1000 >"$work/out" && fail "MPI's error: the app goes on"
 grep -q 'MPI: .*; the run ends on all ranks' "$work/out" || fail "MPI's error: $(cat "$work/out")"
+TEST_STOPS=1 HEDDLE_NODE_TIMEOUT=5 expect 1 'step at the end over ranks: rank 0: rank 1 has not been heard of' \
+	between "$apps/blackscholes/blackscholes" --size 1000
 # A rank that goes early ends the run on all, also where the others wait for it between runs.
 for app in blackscholes nbia; do
 	# shellcheck disable=SC2016 # for the rank's shell
