@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -412,16 +413,29 @@ static enum app_exit app_run(struct run *run)
 	return code;
 }
 
-/* Ranks of different apps would wait for each other. */
-static int ranks_same(const char *name)
+/* Ranks of different apps would wait for each other, and rank 0 may have all the data. */
+static int ranks_same(const char *name, const struct app_options *options)
 {
-	char first[64];
+	struct {
+		char name[64];
+		uint64_t size, seed;
+	} own = {.size = options->size, .seed = options->seed}, first;
 	int error = 0;
 
-	snprintf(first, sizeof(first), "%s", name);
-	ranks_tell(first, sizeof(first));
-	if (strcmp(first, name))
-		error = heddle_refuse(-EINVAL, "--mpi: rank 0 runs %s, this one %s", first, name);
+	snprintf(own.name, sizeof(own.name), "%s", name);
+	first = own;
+	ranks_tell(&first, sizeof(first));
+	if (strcmp(first.name, own.name))
+		error = heddle_refuse(-EINVAL, "--mpi: rank 0 runs %s, this one %s", first.name,
+		                      own.name);
+	else if (first.size != own.size)
+		error = heddle_refuse(
+		    -EINVAL, "--mpi: --size is %" PRIu64 " on rank 0, %" PRIu64 " on this one",
+		    first.size, own.size);
+	else if (first.seed != own.seed)
+		error = heddle_refuse(
+		    -EINVAL, "--mpi: --seed is %" PRIu64 " on rank 0, %" PRIu64 " on this one",
+		    first.seed, own.seed);
 	return ranks_all(error);
 }
 
@@ -438,7 +452,7 @@ static int ranks_join(const struct app *app, struct app_options *options, int *a
 	if (options->mpi)
 		error = ranks_begin(argc, argv);
 	if (!error && !app_simulated())
-		error = ranks_same(app->name);
+		error = ranks_same(app->name, options);
 	if (error)
 		return error;
 	if (app->parts && !options->output && !options->save_input)

@@ -245,4 +245,16 @@ told 16 1 2 'cores 0 1 2 3 4 5 6 7, 8 not used, CUDA devices 0: all' \
 # What the user says counts.
 STARPU_RESERVE_NCPU=3 told 12 2 2 'cores 0 1 2 3 4 5, 9 not used, CUDA devices 1: 0'
 STARPU_WORKERS_CUDAID=1 told 12 2 2 'cores 0 1 2 3 4 5, 7 not used, CUDA devices all: 1'
+# differs APP OPTION: it is 100 on rank 0, and 200 on the other one.
+differs() {
+	# shellcheck disable=SC2016 # for the rank's shell
+	expect 2 "--mpi: $2 is 100 on rank 0, 200 on this one" ranks 2 sh -c '
+		value=200
+		[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || value=100
+		exec "$1" --mpi --size 300 "$2" "$value"' sh "$apps/$1/$1" "$2"
+}
+for app in blackscholes floyd heat2d strmatch nbia; do
+	differs "$app" --size
+done
+differs floyd --seed
 [ "$failures" = 0 ]
