@@ -181,10 +181,11 @@ grep 'argument 1' "$work/out" && fail "it is large enough"
 leaves='kernel next: argument 1 has 16380 bytes, and the kernel reads 4 bytes at byte 16380 of it'
 for sched in skmd hdss; do
 	[ -x "$HEDDLE_ANALYSE" ] || break
-	HEDDLE_VERBOSE=2 STARPU_SCHED=$sched next 63
+	HEDDLE_VERBOSE=2 HEDDLE_PROFILE=0 STARPU_SCHED=$sched next 63
 	[ "$(grep -c "$leaves" "$work/out")" = 1 ] || fail "outside: $(cat "$work/out")"
 	grep -q 'runs on one device: it reads or writes outside of a buffer' "$work/out" ||
 		fail "$sched splits it: $(cat "$work/out")"
+	grep -q 'dry run' "$work/out" && fail "$sched tries it: $(cat "$work/out")"
 done
 
 # Bad input names what is wrong with it.

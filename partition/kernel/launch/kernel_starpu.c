@@ -171,6 +171,18 @@ static void part_ended(struct part *part)
 
 /* ---- the beginning ---- */
 
+/* On one device, with nothing measured before. */
+static int whole_submit(struct heddle_kernel_request *request)
+{
+	if (request->split)
+		heddle_explain("kernel %s runs on one device: %s", request->kernel->name,
+		               kernel_refusal(request));
+	return kernel_part_submit(
+	    &(struct part){.request = request,
+	                   .device = request->first ? request->first : request->here,
+	                   .n = request->stats.groups});
+}
+
 /* Called when the data is in main memory: on the worker of a device that has a part, or in the
  * thread that submitted the launch. Either computes a part as well. */
 static void request_start(void *work)
@@ -187,11 +199,8 @@ static void request_start(void *work)
 	request->here = kernel_device_of(request->kernel, starpu_worker_get_id());
 	if (request->control.status)
 		status = request->control.status;
-	else if (!request->split)
-		status = kernel_part_submit(
-		    &(struct part){.request = request,
-		                   .device = request->first ? request->first : request->here,
-		                   .n = request->stats.groups});
+	else if (!request->split || request->leaves)
+		status = whole_submit(request);
 	else if (kernel_in_blocks(request) || !kernel_devices_untimed(request))
 		status = groups_distribute(request);
 	else
