@@ -77,8 +77,15 @@ struct heddle_kernel_argument {
 	 * memory is changed by launches alone, or: of a handle, by tasks and acquisitions with
 	 * sequential consistency (StarPU's default; starpu_data_acquire_try() is not one), and of
 	 * both kinds, before heddle_kernels_changed(). Results return to main memory at the end
-	 * of each launch in any case. */
+	 * of each launch, but for those of a handle that the next launch is to use, if that was
+	 * submitted before this one has computed them and nobody else uses them in between. */
 	bool keep;
+	/** Of host memory with `keep`: results may stay on the devices when the launch has ended.
+	 * You state that from the first such launch to heddle_kernels_fetch() its memory is used
+	 * by launches alone. A launch without this flag brings back what it uses. If a device
+	 * fails that alone had results of earlier launches, they are fetched from it. Where the
+	 * kernel that failed may have changed them, they are lost, and the launch fails. */
+	bool stay;
 };
 
 /** How a kernel is executed. */
@@ -144,7 +151,7 @@ struct heddle_kernel_worker_stats {
 	double out_us;     /**< fetching what they wrote, and merging it */
 	double merge_us;   /**< of out_us: merging */
 	size_t in_bytes;   /**< bytes sent to the device */
-	size_t out_bytes;  /**< bytes fetched from the device */
+	size_t out_bytes;  /**< bytes fetched from the device, of earlier launches, too */
 	size_t kept_bytes; /**< bytes that it reads and held from earlier launches */
 };
 
@@ -158,7 +165,7 @@ struct heddle_kernel_stats {
 	double decision_us; /**< of us: computing the split; 0: not split */
 	size_t groups;      /**< work-groups of the launch */
 	size_t moved;       /**< of them: computed by another device after the first one failed */
-	unsigned nworkers;  /**< workers that computed something */
+	unsigned nworkers;  /**< workers that computed something, or gave what they had */
 	/** One for each of them. Further entries are left as they were. */
 	struct heddle_kernel_worker_stats workers[STARPU_NMAXWORKERS];
 };
@@ -199,6 +206,7 @@ int heddle_kernel_submit(const struct heddle_kernel *kernel,
  * @return 0; a negative errno value if the launch failed, after which the contents of what it
  * writes are undefined:
  * - -EINVAL: a value has not the size that the kernel takes
+ * - -ENODATA: a device failed, and with it results of earlier launches are lost (stay)
  * - -EIO: the kernel failed on every device, or does not compile (a message has the compiler's
  *   output)
  * - -ENODEV: StarPU refused a part's task
@@ -236,11 +244,18 @@ int heddle_kernel_classes(const struct heddle_kernel *kernel, struct heddle_kern
 
 /** The program has changed memory, or freed it, of which data may stay on devices
  * (struct heddle_kernel_argument, keep): it is sent again at the next launch. Of handles, that is
- * needed only where StarPU was not told by an access. Any thread may call it while no launch uses
- * the memory.
+ * needed only where StarPU was not told by an access. What launches have left on devices there
+ * (stay) does not count any more. Any thread may call it while no launch uses the memory.
  * @param memory where it begins
  * @param bytes how much of it */
 void heddle_kernels_changed(const void *memory, size_t bytes);
+
+/** Brings results that stay on devices to main memory (struct heddle_kernel_argument, stay). Any
+ * thread may call it while no launch uses the memory, and not in a task, callback or kernel.
+ * @param memory where it begins
+ * @param bytes how much of it
+ * @return 0; -EIO after a message: a device did not give its results, which it still has */
+int heddle_kernels_fetch(const void *memory, size_t bytes);
 
 /** Frees what Heddle keeps from launch to launch: compiled programs, device memory and
  * measurements. It writes all profiles first, as heddle_estimate_save() does. Call it before

@@ -69,6 +69,11 @@ static void control_ended(void *arg)
 		control->free(control->work);
 }
 
+const struct control *control_of(const struct starpu_task *task)
+{
+	return task->callback_func == control_ended ? task->callback_arg : NULL;
+}
+
 void control_init(struct control *control, void (*start)(void *work), void (*free)(void *work),
                   void *work)
 {

@@ -48,6 +48,9 @@ void control_init(struct control *control, void (*start)(void *work), void (*fre
 /** For a control of which nothing is submitted, or whose end was waited for. */
 void control_fini(struct control *control);
 
+/** The work of a node of StarPU's graph; NULL: it is another task. */
+const struct control *control_of(const struct starpu_task *task);
+
 /** The work uses this data, each handle given once, STARPU_NMAXBUFS handles at the most.
  * @param mode STARPU_W only where all of it is written: what is not, is undefined then */
 void control_data(struct control *control, starpu_data_handle_t handle,

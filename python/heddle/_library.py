@@ -106,6 +106,7 @@ class KernelArgument(ctypes.Structure):
         ("pointer", c_void_p),
         ("bytes", c_size_t),
         ("keep", c_bool),
+        ("stay", c_bool),
     ]
 
 

@@ -41,8 +41,8 @@ static struct heddle_kernel kernel_of(const char *name)
 	    .global = {N},
 	    .local = {16},
 	    .narguments = 2,
-	    .arguments = {{HEDDLE_KERNEL_HOST, NULL, STARPU_R, x, sizeof(x), false},
-	                  {HEDDLE_KERNEL_HOST, NULL, STARPU_W, z, sizeof(z), false}},
+	    .arguments = {{HEDDLE_KERNEL_HOST, NULL, STARPU_R, x, sizeof(x), false, false},
+	                  {HEDDLE_KERNEL_HOST, NULL, STARPU_W, z, sizeof(z), false, false}},
 	};
 }
 
@@ -53,7 +53,7 @@ static int submit(starpu_data_handle_t handle, unsigned n)
 	int most = 0;
 
 	kernel.arguments[1] = (struct heddle_kernel_argument){
-	    HEDDLE_KERNEL_HANDLE, handle, STARPU_RW, NULL, 0, false};
+	    HEDDLE_KERNEL_HANDLE, handle, STARPU_RW, NULL, 0, false, false};
 	for (unsigned i = 0; i < n; i++) {
 		int tasks = starpu_task_nsubmitted();
 

@@ -9,12 +9,14 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <heddle/heddle.h>
 
@@ -39,6 +41,49 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
 	if (__atomic_exchange_n(&fail, false, __ATOMIC_SEQ_CST))
 		__atomic_store_n(&broken, queue, __ATOMIC_SEQ_CST);
 	return queue == __atomic_load_n(&broken, __ATOMIC_SEQ_CST) ? CL_OUT_OF_RESOURCES : error;
+}
+
+/* No buffer can be read. */
+static bool unreadable;
+
+/* Results for all but the beginning of this array are there for a while before their device says
+ * so. Those for its beginning wait for them, but not for ever: there may be none. */
+static struct {
+	const unsigned char *array;
+	size_t bytes;
+	sem_t there;
+} late;
+
+static void late_wait(const unsigned char *to)
+{
+	struct timespec until;
+
+	if (!late.array || to < late.array || to >= late.array + late.bytes)
+		return;
+	if (to > late.array) {
+		sem_post(&late.there);
+		usleep(100000);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	sem_timedwait(&late.there, &until);
+}
+
+__attribute__((visibility("default"))) cl_int
+clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                    size_t bytes, void *to, cl_uint n, const cl_event *events, cl_event *event)
+{
+	static __thread __typeof__(&clEnqueueReadBuffer) next;
+	cl_int error;
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueReadBuffer");
+	if (__atomic_load_n(&unreadable, __ATOMIC_SEQ_CST))
+		return CL_OUT_OF_RESOURCES;
+	error = next(queue, buffer, blocking, offset, bytes, to, n, events, event);
+	late_wait(to);
+	return error;
 }
 
 enum { LOCAL = 64, SIDE = 128, N = SIDE * SIDE, GROUPS = N / LOCAL, ELEMENT = sizeof(unsigned) };
@@ -69,15 +114,38 @@ static const char source[] =
     "{\n"
     "	out[get_global_id(0)] = in[in[get_global_id(0)] % n] + 1;\n"
     "}\n"
+    "__kernel void columns(__global uint *out, __global const uint *in, int n)\n"
+    "{\n"
+    "	int side = get_global_size(0);\n"
+    "	out[get_global_id(1) * side + get_global_id(0)] =\n"
+    "	    in[get_global_id(0) * side + get_global_id(1)];\n"
+    "}\n"
     "__kernel void scribble(__global uint *out, __global uint *in, int n)\n"
     "{\n"
     "	out[get_global_id(0)] = in[get_global_id(0)] * 7;\n"
     "	in[get_global_id(0)] = 1;\n"
+    "}\n"
+    "__kernel void slow(__global uint *out, __global const uint *in, int n)\n"
+    "{\n"
+    "	uint x = in[get_global_id(0)], y = x;\n"
+    "	for (int j = 0; j < n / 4; j++) y = y * 5 + (y >> 7) + 1;\n"
+    "	out[get_global_id(0)] = x ? x : y;\n"
     "}\n";
 
-enum which { STENCIL, ADD, SCATTER, TRANSPOSE, GATHER, SCRIBBLE, NKERNELS };
+enum which {
+	STENCIL,
+	ADD,
+	SCATTER,
+	TRANSPOSE,
+	GATHER,
+	COLUMNS,
+	SCRIBBLE,
+	NKERNELS,
+	SLOW = NKERNELS
+};
 
-static const char *const names[] = {"stencil", "add", "scatter", "transpose", "gather", "scribble"};
+static const char *const names[] = {"stencil", "add",     "scatter",  "transpose",
+                                    "gather",  "columns", "scribble", "slow"};
 
 enum { ARRAYS = 4 };
 static unsigned arrays[ARRAYS][N], model[ARRAYS][N];
@@ -104,6 +172,14 @@ static void model_run(enum which which, unsigned *out, const unsigned *in)
 			break;
 		case GATHER:
 			out[i] = in[in[i] % N] + 1;
+			break;
+		case COLUMNS:
+			out[i] = in[i % SIDE * SIDE + i / SIDE];
+			break;
+		case SLOW:
+			out[i] = in[i];
+			for (unsigned j = 0; j < N / 4 && !in[i]; j++)
+				out[i] = out[i] * 5 + (out[i] >> 7) + 1;
 			break;
 		default:
 			out[i] = in[i] * 7;
@@ -145,7 +221,7 @@ static struct heddle_kernel kernel_of(enum which which, int out, int in)
 	    .method = "linear",
 	};
 
-	if (which == TRANSPOSE) {
+	if (which == TRANSPOSE || which == COLUMNS) {
 		kernel.dimensions = 2;
 		kernel.global[0] = kernel.global[1] = SIDE;
 		kernel.local[0] = kernel.local[1] = 8;
@@ -219,6 +295,15 @@ static size_t sent(const struct heddle_kernel_stats *stats)
 
 	for (unsigned w = 0; w < stats->nworkers; w++)
 		bytes += stats->workers[w].in_bytes;
+	return bytes;
+}
+
+static size_t fetched(const struct heddle_kernel_stats *stats)
+{
+	size_t bytes = 0;
+
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		bytes += stats->workers[w].out_bytes;
 	return bytes;
 }
 
@@ -307,6 +392,330 @@ static void sweeps(void **state)
 	array_check(0);
 	array_check(1);
 	arrays_unregister();
+}
+
+enum { CHAIN = 20 };
+
+/* Sweeps that are all submitted before the first one begins. Their results stay on devices; only
+ * what crosses the border between parts moves. */
+static void chain(void **state)
+{
+	struct heddle_kernel_request *requests[CHAIN];
+	struct heddle_kernel_stats stats;
+	size_t share = 0;
+
+	arrays_register();
+	for (int i = 0; i < 2; i++) { /* what is not known yet is measured */
+		struct heddle_kernel kernel = kernel_of(STENCIL, 1, 0);
+
+		run(&kernel, NULL);
+	}
+	model_run(STENCIL, model[1], model[0]);
+	for (int round = 0; round < 2; round++) {
+		bool read_between = round;
+
+		assert_int_equal(starpu_data_acquire(handles[0], STARPU_RW), 0);
+		for (int sweep = 0; sweep < CHAIN; sweep++) {
+			int out = 1 - sweep % 2, in = 1 - out;
+			struct heddle_kernel kernel = kernel_of(STENCIL, out, in);
+
+			assert_int_equal(heddle_kernel_submit(&kernel, &requests[sweep]), 0);
+			model_run(STENCIL, model[out], model[in]);
+			if (read_between && sweep == CHAIN / 2)
+				assert_int_equal(
+				    starpu_task_insert(&reader, STARPU_R, handles[out], 0), 0);
+		}
+		starpu_data_release(handles[0]);
+		for (int sweep = 0; sweep < CHAIN; sweep++) {
+			bool last = sweep == CHAIN - 1 || (read_between && sweep == CHAIN / 2);
+
+			assert_int_equal(heddle_kernel_wait(requests[sweep], &stats), 0);
+			printf("  sweep %2d: %6zu bytes sent, %6zu fetched\n", sweep, sent(&stats),
+			       fetched(&stats));
+			if (keeps() && sweep && !last) {
+				size_t most = changed_bytes(first_share(&stats), share);
+
+				assert_true(sent(&stats) <= most);
+				assert_true(fetched(&stats) <= most);
+			}
+			if (keeps() && last)
+				assert_true(fetched(&stats) >= N * ELEMENT);
+			share = first_share(&stats);
+		}
+		array_check(0);
+		array_check(1);
+	}
+	arrays_unregister();
+}
+
+/* A launch whose data does not stay comes between two that leave theirs. */
+static void not_kept_between(void **state)
+{
+	struct heddle_kernel kernel;
+
+	arrays_register();
+	for (int round = 0; round < 3; round++) { /* the first ones are measured */
+		assert_int_equal(starpu_data_acquire(handles[0], STARPU_RW), 0);
+		kernel = kernel_of(STENCIL, 1, 0);
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(STENCIL, model[1], model[0]);
+		kernel = kernel_of(STENCIL, 2, 1);
+		kernel.arguments[1].keep = false;
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(STENCIL, model[2], model[1]);
+		/* It waits for both. */
+		kernel = kernel_of(STENCIL, 0, 1);
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(STENCIL, model[0], model[1]);
+		starpu_data_release(handles[0]);
+		for (int a = 0; a < 3; a++)
+			array_check(a);
+	}
+	arrays_unregister();
+}
+
+/* What a device has of an earlier launch, and another one has computed anew, must not come to main
+ * memory after the new results. */
+static void older_results(void **state)
+{
+	struct heddle_kernel_request *request;
+	struct heddle_kernel kernel;
+	int workers[2];
+
+	starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers, 2);
+	arrays_register();
+	late.bytes = sizeof(arrays[1]);
+	for (int round = 0; round < 4; round++) {
+		assert_int_equal(starpu_data_acquire(handles[0], STARPU_RW), 0);
+		kernel = kernel_of(STENCIL, 1, 0);
+		kernel.workers = workers;
+		kernel.nworkers = 1;
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		kernel.arguments[1].handle = handles[2];
+		kernel.nworkers = 2;
+		assert_int_equal(heddle_kernel_submit(&kernel, &request), 0);
+		model_run(STENCIL, model[1], model[2]);
+		assert_int_equal(sem_init(&late.there, 0, 0), 0);
+		late.array = keeps() && round ? (const unsigned char *)arrays[1] : NULL;
+		starpu_data_release(handles[0]);
+		assert_int_equal(heddle_kernel_wait(request, NULL), 0);
+		late.array = NULL;
+		sem_destroy(&late.there);
+		array_check(1);
+	}
+	arrays_unregister();
+}
+
+/* Launches and tasks that are all submitted before anything runs. */
+static void random_queues(void **state)
+{
+	for (int round = 0; round < 4; round++) {
+		arrays_register();
+		starpu_pause();
+		for (int step = 0; step < 30; step++) {
+			int out = lrand48() % ARRAYS,
+			    in = (out + 1 + lrand48() % (ARRAYS - 1)) % ARRAYS;
+			enum which which = lrand48() % SCRIBBLE;
+			struct heddle_kernel kernel = kernel_of(which, out, in);
+
+			kernel.method = lrand48() % 3 ? "linear" : NULL;
+			kernel.arguments[0].keep = lrand48() % 8;
+			switch (lrand48() % 10) {
+			case 0:
+				assert_int_equal(
+				    starpu_task_insert(&writer, STARPU_RW, handles[out], 0), 0);
+				model_increase(out);
+				break;
+			case 1:
+				assert_int_equal(
+				    starpu_task_insert(&reader, STARPU_R, handles[out], 0), 0);
+				break;
+			default:
+				assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+				model_run(which, model[out], model[in]);
+			}
+		}
+		starpu_resume();
+		for (int a = 0; a < ARRAYS; a++)
+			array_check(a);
+		arrays_unregister();
+	}
+}
+
+static struct heddle_kernel_argument host_of(int array, size_t n, enum starpu_data_access_mode mode,
+                                             bool stay)
+{
+	return (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_HOST,
+	                                       .pointer = arrays[array],
+	                                       .bytes = n * ELEMENT,
+	                                       .mode = mode,
+	                                       .keep = true,
+	                                       .stay = stay};
+}
+
+static struct heddle_kernel host_kernel(enum which which, int out, int in, bool stay)
+{
+	struct heddle_kernel kernel = kernel_of(which, out, in);
+
+	kernel.arguments[0] = host_of(out, N, kernel.arguments[0].mode, stay);
+	kernel.arguments[1] = host_of(in, N, STARPU_R, stay);
+	return kernel;
+}
+
+static void host_check(int array)
+{
+	assert_int_equal(heddle_kernels_fetch(arrays[array], sizeof(arrays[array])), 0);
+	assert_memory_equal(arrays[array], model[array], sizeof(model[array]));
+}
+
+static void host_fill(void)
+{
+	for (int a = 0; a < ARRAYS; a++) {
+		for (int i = 0; i < N; i++)
+			arrays[a][i] = model[a][i] = lrand48();
+		heddle_kernels_changed(arrays[a], sizeof(arrays[a]));
+	}
+}
+
+/* Results of host memory stay as long as its owner does not ask for them. */
+static void host_stays(void **state)
+{
+	struct heddle_kernel_stats stats;
+	struct heddle_kernel kernel;
+	size_t share = 0;
+
+	host_fill();
+	for (int sweep = 0; sweep < CHAIN + 2; sweep++) {
+		int out = 1 - sweep % 2, in = 1 - out;
+
+		kernel = host_kernel(STENCIL, out, in, sweep > 1);
+		run(&kernel, &stats);
+		model_run(STENCIL, model[out], model[in]);
+		printf("  sweep %2d: %6zu bytes sent, %6zu fetched\n", sweep, sent(&stats),
+		       fetched(&stats));
+		if (keeps() && sweep > 2) {
+			size_t most = changed_bytes(first_share(&stats), share);
+
+			assert_true(sent(&stats) <= most);
+			assert_true(fetched(&stats) <= most);
+		}
+		share = first_share(&stats);
+	}
+	/* A part of it is asked for, a part is changed. */
+	assert_int_equal(heddle_kernels_fetch(&arrays[0][N / 2], 8 * ELEMENT), 0);
+	assert_memory_equal(&arrays[0][N / 2], &model[0][N / 2], 8 * ELEMENT);
+	if (keeps())
+		assert_true(memcmp(arrays[0], model[0], sizeof(model[0])));
+	arrays[0][N / 2] = model[0][N / 2] = lrand48();
+	heddle_kernels_changed(&arrays[0][N / 2], ELEMENT);
+	kernel = host_kernel(ADD, 2, 0, true);
+	run(&kernel, &stats);
+	model_run(ADD, model[2], model[0]);
+	/* Another name of the memory. */
+	kernel = host_kernel(GATHER, 1, 0, true);
+	kernel.arguments[1].keep = kernel.arguments[1].stay = false;
+	run(&kernel, NULL);
+	model_run(GATHER, model[1], model[0]);
+	/* A launch whose results do not stay. */
+	kernel = host_kernel(ADD, 2, 1, false);
+	run(&kernel, NULL);
+	model_run(ADD, model[2], model[1]);
+	assert_memory_equal(arrays[2], model[2], sizeof(model[2]));
+	kernel = host_kernel(STENCIL, 0, 2, true);
+	run(&kernel, NULL);
+	model_run(STENCIL, model[0], model[2]);
+	/* A device that does not give its results still has them. */
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	__atomic_store_n(&unreadable, true, __ATOMIC_SEQ_CST);
+	for (int i = 0; i < 2 && keeps(); i++)
+		assert_int_equal(heddle_kernels_fetch(arrays[0], sizeof(arrays[0])), -EIO);
+	__atomic_store_n(&unreadable, false, __ATOMIC_SEQ_CST);
+	unsetenv("HEDDLE_VERBOSE");
+	heddle_kernels_unload();
+	assert_memory_equal(arrays[0], model[0], sizeof(model[0]));
+	for (int a = 0; a < ARRAYS; a++)
+		host_check(a);
+}
+
+/* What has changed here and there is sent without what lies between, which only the device has. */
+static void host_changes(void **state)
+{
+	struct heddle_kernel kernel;
+
+	host_fill();
+	for (int i = 0; i < 6; i++) {
+		int in = i % 2, out = 1 - in;
+
+		kernel = host_kernel(STENCIL, out, in, true);
+		run(&kernel, NULL);
+		model_run(STENCIL, model[out], model[in]);
+		for (int at = 0; at < N; at += N / 64) {
+			arrays[out][at] = model[out][at] = lrand48();
+			heddle_kernels_changed(&arrays[out][at], ELEMENT);
+		}
+	}
+	host_check(0);
+	host_check(1);
+}
+
+static void host_random(void **state)
+{
+	static const char *const methods[] = {NULL, "linear", "paper", "single", "published"};
+
+	for (int round = 0; round < 3; round++) {
+		host_fill();
+		for (int step = 0; step < 60; step++) {
+			int out = lrand48() % ARRAYS,
+			    in = (out + 1 + lrand48() % (ARRAYS - 1)) % ARRAYS;
+			enum which which = lrand48() % SCRIBBLE;
+			struct heddle_kernel kernel = host_kernel(which, out, in, lrand48() % 6);
+			int at = lrand48() % N;
+
+			kernel.method = methods[lrand48() % 5];
+			switch (lrand48() % 8) {
+			case 0:
+				host_check(out);
+				break;
+			case 1:
+				arrays[out][at] = model[out][at] = lrand48();
+				heddle_kernels_changed(&arrays[out][at], ELEMENT);
+				break;
+			default:
+				run(&kernel, NULL);
+				model_run(which, model[out], model[in]);
+			}
+		}
+		for (int a = 0; a < ARRAYS; a++)
+			host_check(a);
+	}
+}
+
+/* Two kernels read at the same time what stays on devices. The first one is under way for long. */
+static void host_read_at_once(void **state)
+{
+	static const enum which which[] = {SLOW, STENCIL};
+	struct heddle_kernel_request *requests[2];
+	struct heddle_kernel kernel;
+
+	host_fill();
+	for (int i = 0; i < 20; i++) {
+		int in = i % 2 ? 3 : 0;
+
+		kernel = host_kernel(STENCIL, in, 3 - in, true);
+		run(&kernel, NULL);
+		model_run(STENCIL, model[in], model[3 - in]);
+		for (int k = 0; k < 2; k++) {
+			kernel = host_kernel(which[k], 1 + k, in, true);
+			assert_int_equal(heddle_kernel_submit(&kernel, &requests[k]), 0);
+			model_run(which[k], model[1 + k], model[in]);
+		}
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(heddle_kernel_wait(requests[k], NULL), 0);
+		host_check(1);
+		host_check(2);
+	}
+	for (int a = 0; a < ARRAYS; a++)
+		host_check(a);
 }
 
 /* A table that all groups read is sent once to each device, also where another kernel reads it. */
@@ -587,10 +996,53 @@ static void failures(void **state)
 	arrays_unregister();
 }
 
+/* What only the device that fails had is fetched from it, unless the kernel has changed it. */
+static void failures_of_what_stays(void **state)
+{
+	struct heddle_kernel kernel;
+
+	heddle_kernels_unload(); /* all devices take part again */
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (int rereads = 0; rereads < 2; rereads++) {
+		host_fill();
+		for (int i = 0; i < 6; i++) {
+			kernel = host_kernel(STENCIL, 1 - i % 2, i % 2, i > 1);
+			run(&kernel, NULL);
+			model_run(STENCIL, model[1 - i % 2], model[i % 2]);
+		}
+		kernel = host_kernel(ADD, rereads ? 0 : 2, rereads ? 2 : 0, true);
+		for (int i = 0; i < 2; i++) {
+			run(&kernel, NULL);
+			model_run(ADD, model[rereads ? 0 : 2], model[rereads ? 2 : 0]);
+		}
+		kernel = rereads ? host_kernel(ADD, 0, 2, true) : host_kernel(STENCIL, 1, 0, true);
+		__atomic_store_n(&fail, true, __ATOMIC_SEQ_CST);
+		if (rereads && keeps()) {
+			assert_int_equal(heddle_kernel_run(&kernel, NULL), -ENODATA);
+		} else {
+			run(&kernel, NULL);
+			model_run(rereads ? ADD : STENCIL, model[!rereads], model[rereads ? 2 : 0]);
+			for (int a = 0; a < ARRAYS; a++)
+				host_check(a);
+		}
+		broken = NULL;
+		heddle_kernels_unload();
+	}
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sweeps),
+	    cmocka_unit_test(chain),
+	    cmocka_unit_test(not_kept_between),
+	    cmocka_unit_test(older_results),
+	    cmocka_unit_test(random_queues),
+	    cmocka_unit_test(host_stays),
+	    cmocka_unit_test(host_changes),
+	    cmocka_unit_test(host_random),
+	    cmocka_unit_test(host_read_at_once),
 	    cmocka_unit_test(tables),
 	    cmocka_unit_test(written_otherwise),
 	    cmocka_unit_test(host_memory),
@@ -599,6 +1051,7 @@ int main(void)
 	    cmocka_unit_test(unloaded_at_an_end),
 	    cmocka_unit_test(read_at_once),
 	    cmocka_unit_test(failures),
+	    cmocka_unit_test(failures_of_what_stays),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

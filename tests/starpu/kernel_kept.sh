@@ -1,7 +1,7 @@
 #!/bin/sh
 # kernel_kept over two OpenCL devices: with their own memory, in shares and in blocks, with
 # nothing kept, with nothing known about the kernels, and in the host's memory.
-# Time limit: 600 s
+# Time limit: 900 s
 set -u
 : "${top_builddir:?}"
 HEDDLE_PROFILE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-kept.XXXXXX") || exit 99
@@ -14,6 +14,8 @@ export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 [ -x "$HEDDLE_ANALYSE" ] || HEDDLE_ANALYSE=none
 test="timeout 250 $top_builddir/tests/starpu/kernel_kept"
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
+# Two devices that compute beside the thread which launches.
+HEDDLE_KERNEL_IN_PLACE=0 POCL_DEVICES='pthread pthread' $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_DIRECT=0 STARPU_SCHED=gss $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_KEEP=0 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_KEEP=2 $test || exit

@@ -30,6 +30,20 @@ static size_t find(const struct kernel_spans *spans, size_t at, bool touching)
 	return low;
 }
 
+bool kernel_spans_reserve(struct kernel_spans *spans, size_t room)
+{
+	struct kernel_span *more;
+
+	if (spans->room >= room)
+		return true;
+	more = realloc(spans->all, room * sizeof(*more));
+	if (!more)
+		return false;
+	spans->all = more;
+	spans->room = room;
+	return true;
+}
+
 /* Replaces `n` spans from the one at `at` on by `by` others, of which there is memory for.
  * @return false: there is not */
 static bool replace(struct kernel_spans *spans, size_t at, size_t n, const struct kernel_span *with,
@@ -39,15 +53,8 @@ static bool replace(struct kernel_spans *spans, size_t at, size_t n, const struc
 
 	if (all > KERNEL_SPANS_MOST)
 		return false;
-	if (all > spans->room) {
-		size_t room = all + all / 2 + 4;
-		struct kernel_span *more = realloc(spans->all, room * sizeof(*more));
-
-		if (!more)
-			return false;
-		spans->all = more;
-		spans->room = room;
-	}
+	if (all > spans->room && !kernel_spans_reserve(spans, all + all / 2 + 4))
+		return false;
 	if (spans->n > at + n)
 		memmove(spans->all + at + by, spans->all + at + n,
 		        (spans->n - at - n) * sizeof(*spans->all));

@@ -22,6 +22,9 @@ struct kernel_spans {
 /** Forgets all. */
 void kernel_spans_clear(struct kernel_spans *spans);
 
+/** Makes room for so many. @return whether there is; those up to it are not forgotten then */
+bool kernel_spans_reserve(struct kernel_spans *spans, size_t room);
+
 /** Bytes from `first` up to before `end` are held from now on. */
 void kernel_spans_add(struct kernel_spans *spans, size_t first, size_t end);
 /** They are not. */

@@ -73,7 +73,7 @@ struct shape {
 	enum split_method method;
 	enum kernel_class declared;
 	int same[HEDDLE_KERNEL_MAXARGUMENTS]; /* arguments that are one array */
-	uint32_t keeps; /* arguments whose data may stay, a bit each: they cost less */
+	uint64_t keeps; /* arguments whose data may stay, two bits each: they cost less */
 	uint64_t modes; /* of all arguments, two bits each */
 	unsigned users; /* launches under way */
 	bool meets;     /* groups may read what others write of an array that is two arguments */

@@ -113,8 +113,9 @@ static bool chunks_wanted(struct part *part)
 		images = images || kernel_image_of(&request->given.arguments[a]);
 	}
 	if (images || !request->waits || !part->unprofiled || part->n != request->stats.groups ||
-	    device->in_host_memory || request->aliased || request->method == SPLIT_PUBLISHED ||
-	    device->memory->ranges.way == NDRANGE_EXIT || kernel_refusal(request))
+	    device->in_host_memory || request->aliased || request->staying ||
+	    request->method == SPLIT_PUBLISHED || device->memory->ranges.way == NDRANGE_EXIT ||
+	    kernel_refusal(request))
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	if (kernel->chunks)
@@ -268,8 +269,11 @@ int kernel_chunks_begin(struct part *part)
 	cl_int error;
 	int status = 0;
 
-	for (unsigned a = 0; a < request->given.narguments; a++)
+	for (unsigned a = 0; a < request->given.narguments; a++) {
 		memory->written[a] = request->whole[a].write;
+		part->rereads |= (uint32_t)!index_window_empty(&request->whole[a].read) << a;
+	}
+	part->launched = true;
 	for (unsigned a = 0; a < request->given.narguments && !status; a++)
 		if (kernel_is_buffer(&request->given.arguments[a]))
 			status = kernel_buffer_find(part, a);

@@ -52,7 +52,7 @@ static void thread_free(void)
 
 /* Queues beside StarPU's, by device. Some have events that tell times. Direct launches have their
  * own, so that they and a worker do not wait for each other. */
-enum { PROFILED, DIRECT, DIRECT_SECOND, DIRECT_PROFILED, NQUEUES };
+enum { PROFILED, DIRECT, DIRECT_SECOND, DIRECT_PROFILED, FETCHING, NQUEUES };
 static cl_command_queue queues[STARPU_MAXOPENCLDEVS][NQUEUES];
 static starpu_pthread_mutex_t queues_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
 /* Where commands run in the thread that enqueues them (PoCL's device "basic", 3.1), two threads
@@ -60,20 +60,50 @@ static starpu_pthread_mutex_t queues_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
 static starpu_pthread_mutex_t enqueue_mutex[STARPU_MAXOPENCLDEVS] = {
     [0 ... STARPU_MAXOPENCLDEVS - 1] = STARPU_PTHREAD_MUTEX_INITIALIZER};
 
+/* @return NULL after an error */
+static cl_command_queue queue_of(int device, int which, cl_int *error)
+{
+	bool asked = which == PROFILED || which == DIRECT_PROFILED;
+	cl_command_queue *queue = &queues[device][which], found;
+	cl_context context;
+	cl_device_id id;
+
+	*error = CL_SUCCESS;
+	starpu_pthread_mutex_lock(&queues_mutex);
+	if (!*queue) {
+		starpu_opencl_get_context(device, &context);
+		starpu_opencl_get_device(device, &id);
+		*queue =
+		    clCreateCommandQueue(context, id, asked ? CL_QUEUE_PROFILING_ENABLE : 0, error);
+	}
+	found = *queue;
+	starpu_pthread_mutex_unlock(&queues_mutex);
+	return found;
+}
+
 static int queue_get(struct part *part, int which, cl_command_queue *queue)
 {
-	struct device_memory *memory = part->device->memory;
-	int device = starpu_worker_get_devid(part->device->worker);
-	bool asked = which == PROFILED || which == DIRECT_PROFILED;
-	cl_int error = CL_SUCCESS;
+	cl_int error;
 
-	starpu_pthread_mutex_lock(&queues_mutex);
-	if (!queues[device][which])
-		queues[device][which] = clCreateCommandQueue(
-		    memory->context, memory->device, asked ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
-	*queue = queues[device][which];
-	starpu_pthread_mutex_unlock(&queues_mutex);
+	*queue = queue_of(starpu_worker_get_devid(part->device->worker), which, &error);
 	return error ? kernel_refuse(part, "its queue", error) : 0;
+}
+
+int kernel_device_fetch(int device, cl_mem from, struct kernel_span piece, void *to)
+{
+	cl_int error;
+	cl_command_queue queue = queue_of(device, FETCHING, &error);
+
+	if (!error) {
+		starpu_pthread_mutex_lock(&enqueue_mutex[device]);
+		error = clEnqueueReadBuffer(queue, from, CL_TRUE, piece.first,
+		                            piece.end - piece.first, to, 0, NULL, NULL);
+		starpu_pthread_mutex_unlock(&enqueue_mutex[device]);
+	}
+	return error ? heddle_refuse(-EIO,
+	                             "OpenCL device %d: fetching results of earlier kernels: %s",
+	                             device, starpu_opencl_error_string(error))
+	             : 0;
 }
 
 static int queue_find(struct part *part)
@@ -176,7 +206,10 @@ static int compute(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
 	double start_us = starpu_timing_now();
-	cl_int error = kernel_form_enqueue(part, part->from, part->n, memory->queue, NULL);
+	cl_int error;
+
+	part->launched = true;
+	error = kernel_form_enqueue(part, part->from, part->n, memory->queue, NULL);
 
 	if (!error && part->turns)
 		error = clFinish(memory->queue);
@@ -250,8 +283,10 @@ static int steps_enqueue(struct part *part)
 	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
 	int status = part_uses(part, uses);
 
-	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
+	for (unsigned a = 0; a < part->request->given.narguments && !status; a++) {
 		memory->written[a] = uses[a].write;
+		part->rereads |= (uint32_t)!index_window_empty(&uses[a].read) << a;
+	}
 	if (!status)
 		status = kernel_transfer_in(part, uses, memory->copies);
 	if (!status)
@@ -283,7 +318,8 @@ int kernel_device_begin(struct part *part, cl_command_queue *queue)
 	memset(memory->kept, 0, part->request->given.narguments * sizeof(*memory->kept));
 	memory->queue = memory->second = NULL;
 	part->chunks = 1;
-	part->counts = false;
+	part->counts = part->launched = false;
+	part->staying = part->stays = part->rereads = 0;
 	memory->begin_us = starpu_timing_now();
 	status = queue_find(part);
 	*queue = memory->queue;
@@ -318,7 +354,7 @@ int kernel_device_end(struct part *part, int status, bool waited)
 	if (!status && !part->dry)
 		kernel_transfer_merge(part, memory->copies);
 	kernel_transfer_end(part, memory->copies, status);
-	kernel_kept_return(part, memory->written, status);
+	status = kernel_kept_return(part, memory->written, status);
 	if (!status)
 		kernel_chunks_learn(part);
 	return status;

@@ -83,6 +83,9 @@ int kernel_device_begin(struct part *part, cl_command_queue *queue);
  * @return 0 or -errno after a message */
 int kernel_device_end(struct part *part, int status, bool waited);
 
+/** Fetches a piece of a buffer, in any thread. @param device StarPU's number of it
+ * @return 0; -EIO after a message */
+int kernel_device_fetch(int device, cl_mem from, struct kernel_span piece, void *to);
 /** Frees the buffers that a kernel keeps on a device that computes nothing of it.
  * @return whether there were any */
 bool kernel_device_buffers_drop(struct kernel *kernel, struct kernel_device *device);

@@ -57,8 +57,42 @@ static void waits_tell(struct kernel *kernel)
 	            waits.trials_us / 1e6);
 }
 
+static struct heddle_kernel_worker_stats *
+stats_of(struct heddle_kernel_request *request, const struct kernel_device *device, double start_us)
+{
+	struct heddle_kernel_stats *stats = &request->stats;
+	struct heddle_kernel_worker_stats *worker = NULL;
+
+	for (unsigned w = 0; w < stats->nworkers && !worker; w++)
+		if (stats->workers[w].id == device->worker)
+			worker = &stats->workers[w];
+	if (worker)
+		return worker;
+	worker = &stats->workers[stats->nworkers++];
+	*worker = (struct heddle_kernel_worker_stats){.id = device->worker, .start_us = start_us};
+	memcpy(worker->name, device->title, sizeof(worker->name));
+	return worker;
+}
+
+/* What devices gave of earlier launches. */
+static void fetched_count(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		if (request->fetched[d])
+			stats_of(request, &kernel->devices[d], 0)->out_bytes += request->fetched[d];
+}
+
 static void request_end(struct heddle_kernel_request *request)
 {
+	int status = kernel_kept_end(request);
+
+	if (status && !request->status) {
+		control_say(&request->control);
+		request->status = status;
+	}
+	fetched_count(request);
 	request->stats.us = starpu_timing_now() - request->start_us;
 	if (!request->status) {
 		waits_tell(request->kernel);
@@ -102,18 +136,9 @@ static void request_step(struct heddle_kernel_request *request)
 
 static void part_count(struct part *part)
 {
-	struct heddle_kernel_stats *stats = &part->request->stats;
-	struct heddle_kernel_worker_stats *worker = NULL;
+	struct heddle_kernel_worker_stats *worker =
+	    stats_of(part->request, part->device, part->start_us);
 
-	for (unsigned w = 0; w < stats->nworkers && !worker; w++)
-		if (stats->workers[w].id == part->device->worker)
-			worker = &stats->workers[w];
-	if (!worker) {
-		worker = &stats->workers[stats->nworkers++];
-		*worker = (struct heddle_kernel_worker_stats){.id = part->device->worker,
-		                                              .start_us = part->start_us};
-		memcpy(worker->name, part->device->title, sizeof(worker->name));
-	}
 	worker->groups += part->n;
 	worker->in_us += part->in_us;
 	worker->compute_us += part->compute_us;
@@ -141,7 +166,8 @@ static void part_lose(struct part *part)
 	}
 	if (!part->dry)
 		request->lost[request->nlost++] = (struct range_lost){part->from, part->n};
-	request->error = part->status;
+	if (request->error != -ENODATA)
+		request->error = part->status;
 }
 
 static void part_ended(struct part *part)
@@ -192,13 +218,17 @@ static void request_start(void *work)
 	int status;
 
 	__atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
-	kernel_kept_begin(request);
+	status = kernel_kept_begin(request, request->split && !request->leaves &&
+	                                        !kernel_in_blocks(request) &&
+	                                        !kernel_devices_untimed(request));
 	request->start_us = starpu_timing_now();
 	request->stats.queue_us = request->start_us - request->submit_us;
 	request->pending = 1;
 	request->here = kernel_device_of(request->kernel, starpu_worker_get_id());
 	if (request->control.status)
 		status = request->control.status;
+	else if (status)
+		control_say(&request->control);
 	else if (!request->split || request->leaves)
 		status = whole_submit(request);
 	else if (kernel_in_blocks(request) || !kernel_devices_untimed(request))
@@ -310,6 +340,11 @@ void heddle_kernels_changed(const void *memory, size_t bytes)
 	kernel_kept_changed(memory, bytes);
 }
 
+int heddle_kernels_fetch(const void *memory, size_t bytes)
+{
+	return kernel_kept_fetch(memory, bytes);
+}
+
 void heddle_kernels_unload(void)
 {
 	/* This thread may be the one that ends a launch. */
@@ -352,7 +387,7 @@ static void data_take(struct heddle_kernel_request *request)
 		/* What the kernel does not write of an output stays as it was. */
 		if (argument->type == HEDDLE_KERNEL_HANDLE && request->same[a] == (int)a)
 			control_data(&request->control, argument->handle,
-			             argument->mode == STARPU_R ? STARPU_R : STARPU_RW);
+			             kernel_kept_writes(request, a) ? STARPU_RW : STARPU_R);
 	}
 }
 
@@ -555,7 +590,12 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 		return status;
 	if (!made)
 		unwaited_begin(request->kernel->ahead);
-	kernel_kept_note(request);
+	status = kernel_kept_note(request);
+	if (status) {
+		request->control.detached = !made;
+		request_free(request);
+		return status;
+	}
 	request->submit_us = starpu_timing_now();
 	request->waits = waits;
 	data_take(request);
@@ -669,6 +709,11 @@ int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kern
 
 void heddle_kernels_changed(const void *memory, size_t bytes)
 {
+}
+
+int heddle_kernels_fetch(const void *memory, size_t bytes)
+{
+	return 0;
 }
 
 void heddle_kernels_unload(void)

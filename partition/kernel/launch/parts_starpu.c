@@ -17,6 +17,7 @@
 
 #include "partition/kernel/launch/device_starpu.h"
 #include "partition/common/task_starpu.h"
+#include "partition/kernel/launch/kept_starpu.h"
 #include "partition/kernel/launch/direct.h"
 #include "support/message.h"
 
@@ -112,12 +113,22 @@ static void part_learn(const struct part *part)
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
+/* Once more: of what the device holds it knows only what it alone has. */
+static int part_again(struct part *part)
+{
+	int status = 0;
+
+	if (!part->dry)
+		status = kernel_kept_gather(part->request, part->device, part->from, part->n);
+	return status ? status : kernel_device_run(part);
+}
+
 /* Computes a part on this worker. Where memory is short, other kernels free their buffers and the
  * part runs once more. */
 static int part_compute(struct part *part)
 {
 	struct part again = *part;
-	int status = kernel_device_run(part);
+	int status = part->again ? part_again(part) : kernel_device_run(part);
 
 	if (status != -ENOMEM ||
 	    !kernel_cache_buffers_drop(part->request->kernel, part->device->worker))
@@ -125,7 +136,7 @@ static int part_compute(struct part *part)
 	heddle_explain("kernel %s: once more, without the buffers that other kernels keep",
 	               part->request->kernel->name);
 	*part = again;
-	return kernel_device_run(part);
+	return part_again(part);
 }
 
 /* What smaller sizes predict; 0: there is none. */
@@ -294,7 +305,10 @@ bool kernel_direct_wanted(const struct heddle_kernel_request *request)
 void kernel_direct_take(struct heddle_kernel_request *request, struct kernel_device *device,
                         size_t n)
 {
-	if (request->control.here && kernel_device_claim(request, device, n))
+	/* Where OpenCL says that the part has ended, nothing may wait for what others have left. */
+	bool ends = request->waits || !kernel_kept_away(request);
+
+	if (request->control.here && ends && kernel_device_claim(request, device, n))
 		request->here = device;
 }
 
@@ -309,9 +323,17 @@ static void direct_leave(struct heddle_kernel_request *request)
  * counts. */
 static void part_retry(struct part *part, int status)
 {
+	unsigned device = part->device - part->request->kernel->devices;
+
+	if (!kernel_device_usable(part->request, device)) { /* what it read is lost */
+		part->status = status;
+		part_end(part);
+		return;
+	}
 	heddle_explain("kernel %s: its direct launch failed; its worker computes",
 	               part->request->kernel->name);
 	part->direct = false;
+	part->again = true;
 	part->in_bytes = part->out_bytes = part->in_place_bytes = part->out_place_bytes = 0;
 	part->kept_bytes = 0;
 	if (!part_task_submit(part))

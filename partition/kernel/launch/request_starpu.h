@@ -30,6 +30,10 @@ struct part {
 	size_t in_bytes, out_bytes;             /* that crossed */
 	size_t in_place_bytes, out_place_bytes; /* that did not have to */
 	size_t kept_bytes;                      /* of inputs, that the device held */
+	/* Arguments, a bit each: whose results may stay, and do; which are read and written. */
+	uint32_t staying, stays, rereads;
+	bool launched; /* the kernel, for a part of it at least */
+	bool again;    /* it was begun before, and has failed */
 };
 
 /** A launch. It is begun anew for each of them, so what is not needed is not touched: of arrays
@@ -39,7 +43,11 @@ struct heddle_kernel_request {
 	struct kernel *kernel;
 	void (*part_ended)(struct part *part); /* counts a part's results and frees it */
 	bool aliased;                          /* two arguments are one array */
-	bool rewritten; /* and it is written: groups may read what others write */
+	bool shares;                           /* devices have a part each */
+	uint32_t staying; /* arguments whose results stay on devices, as known when it began */
+	uint32_t holds;   /* arguments that are taken from StarPU as if written, a bit each */
+	uint32_t entered; /* those whose accesses, as written, StarPU has seen, a bit each */
+	bool rewritten;   /* and it is written: groups may read what others write */
 	bool imprecise, split;
 	bool leaves;     /* an access leaves its buffer */
 	unsigned barred; /* devices that are not to take part, a bit each */
@@ -64,8 +72,9 @@ struct heddle_kernel_request {
 	size_t next;                    /* first group that nobody has been given */
 	bool busy[SPLIT_MAXDEVICES];    /* devices with a block under way */
 	bool profiling;
-	unsigned pending; /* parts under way */
-	bool compiled;    /* for one of them at least */
+	unsigned pending;                 /* parts under way */
+	size_t fetched[SPLIT_MAXDEVICES]; /* from devices, of what earlier launches left there */
+	bool compiled;                    /* for one of them at least */
 	unsigned nlost;
 	int error;  /* of the device that failed last */
 	int status; /* of the launch */

@@ -47,12 +47,15 @@ bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned 
 
 /* ---- shapes ---- */
 
-static uint32_t keeps_of(const struct heddle_kernel_request *request)
+static uint64_t keeps_of(const struct heddle_kernel_request *request)
 {
-	uint32_t keeps = 0;
+	uint64_t keeps = 0;
 
-	for (unsigned a = 0; a < request->given.narguments; a++)
-		keeps |= (uint32_t)request->given.arguments[a].keep << a;
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+
+		keeps = keeps << 2 | (argument->keep ? 1 : 0) | (argument->stay ? 2 : 0);
+	}
 	return keeps;
 }
 

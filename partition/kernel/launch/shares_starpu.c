@@ -58,6 +58,16 @@ static void bus_join(struct split_problem *problem, unsigned at, int *buses,
 	               rate_of(known->out_rate, known->in_rate));
 }
 
+/* Whether all results stay. */
+static bool results_stay(const struct heddle_kernel_request *request)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (!index_window_empty(&request->shape->whole[a].write) &&
+		    !(request->staying >> a & 1))
+			return false;
+	return true;
+}
+
 /* The problem of splitting a launch among the devices that did not fail. */
 struct sharing {
 	struct split_problem problem;
@@ -78,6 +88,8 @@ static void sharing_make(const struct heddle_kernel_request *request, struct sha
 	                                  .out = shape->out,
 	                                  .merge = shape->merge,
 	                                  .merge_bandwidth = MERGE_RATE};
+	if (results_stay(request))
+		problem->out = problem->merge = (struct split_bytes){0};
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 		unsigned at = problem->ndevices;
@@ -345,6 +357,13 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 		from[d] = at;
 		at += sharing->share[d];
 	}
+	for (unsigned d = 0; d < problem->ndevices && !status; d++)
+		if (sharing->share[d])
+			status = kernel_kept_gather(request,
+			                            &request->kernel->devices[sharing->numbers[d]],
+			                            from[d], sharing->share[d]);
+	if (status)
+		return status;
 	if (!turns(request->kernel, sharing, most))
 		kernel_direct_take(request, &request->kernel->devices[sharing->numbers[most]],
 		                   sharing->share[most]);
@@ -439,6 +458,8 @@ int kernel_shares_submit(struct heddle_kernel_request *request)
 	struct sharing sharing;
 	int status;
 
+	request->shares = true;
+	request->staying = kernel_kept_staying(request);
 	starpu_pthread_mutex_lock(&request->kernel->mutex);
 	status = kernel_shape_prepare(request);
 	if (!status) {
@@ -454,6 +475,9 @@ int kernel_shares_submit(struct heddle_kernel_request *request)
 		return status;
 	request->stats.decision_us = starpu_timing_now() - start_us;
 	if (alone) {
+		status = kernel_kept_gather(request, alone, 0, request->stats.groups);
+		if (status)
+			return status;
 		kernel_direct_take(request, alone, request->stats.groups);
 		return kernel_part_submit(&(struct part){.request = request,
 		                                         .device = alone,
@@ -523,7 +547,8 @@ int kernel_lost_submit(struct heddle_kernel_request *request)
 		status = kernel_part_submit(&(struct part){.request = request,
 		                                           .device = best,
 		                                           .from = request->lost[i].from,
-		                                           .n = request->lost[i].n});
+		                                           .n = request->lost[i].n,
+		                                           .again = true});
 	}
 	return status;
 }

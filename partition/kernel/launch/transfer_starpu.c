@@ -358,6 +358,18 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 	return error ? kernel_refuse(part, "fetching results", error) : 0;
 }
 
+/* Whether it stays on the device. Nothing is merged then. */
+static bool result_stays(struct part *part, unsigned a, struct window_copy *copy)
+{
+	if (all_crosses(part) || !kernel_kept_stay(part, a))
+		return false;
+	free(copy->before);
+	free(copy->after);
+	copy->before = copy->after = NULL;
+	copy->complete = false;
+	return true;
+}
+
 /* ---- all buffers ---- */
 
 static bool is_first(const struct heddle_kernel_request *request, unsigned a)
@@ -403,8 +415,9 @@ int kernel_transfer_out(struct part *part, struct window_copy *copies)
 
 	bus_take(part);
 	start_us = starpu_timing_now();
+	part->staying = part->request->staying | kernel_kept_staying(part->request);
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
-		if (copies[a].after || copies[a].complete)
+		if ((copies[a].after || copies[a].complete) && !result_stays(part, a, &copies[a]))
 			status = window_fetch(part, a, &copies[a]);
 	if (part->turns && !status) {
 		status = kernel_finish(part, "fetching results");
