@@ -73,13 +73,16 @@ bool command_quick(struct event *event)
 static cl_int read_run(struct event *event)
 {
 	struct memory *memory = event->memory[0];
+	cl_int error;
 
 	if (!at_host(memory))
 		return real->clEnqueueReadBuffer(event->queue->home, memory->home, CL_FALSE,
 		                                 event->origin[0][0], event->bytes, event->pointer,
 		                                 HOME_EVENTS(event));
-	memmove(event->pointer, memory_host(memory) + event->origin[0][0], event->bytes);
-	return CL_SUCCESS;
+	error = memory_fetch(memory, event->origin[0][0], event->bytes);
+	if (!error)
+		memmove(event->pointer, memory_host(memory) + event->origin[0][0], event->bytes);
+	return error;
 }
 
 static cl_int write_run(struct event *event)
@@ -187,15 +190,26 @@ static size_t side_begin(const struct event *event, unsigned side)
 	return box_begin(event->origin[side], event->row[side], event->slice[side]);
 }
 
+/* The host gets the bytes from the first of a buffer's box to the last. */
+static cl_int box_fetch(const struct event *event, unsigned side)
+{
+	return memory_fetch(event->memory[event->memory[1] ? side : 0], side_begin(event, side),
+	                    box_bytes(event->region, event->row[side], event->slice[side]));
+}
+
 static cl_int read_box_run(struct event *event)
 {
 	struct memory *memory = event->memory[0];
+	cl_int error;
 
 	if (!at_host(memory))
 		return real->clEnqueueReadBufferRect(
 		    event->queue->home, memory->home, CL_FALSE, event->origin[0], event->origin[1],
 		    event->region, event->row[0], event->slice[0], event->row[1], event->slice[1],
 		    event->pointer, HOME_EVENTS(event));
+	error = box_fetch(event, 0);
+	if (error)
+		return error;
 	box_copy(event->pointer + side_begin(event, 1), event->row[1], event->slice[1],
 	         memory_host(memory) + side_begin(event, 0), event->row[0], event->slice[0],
 	         event->region);
@@ -206,12 +220,16 @@ static cl_int write_box_run(struct event *event)
 {
 	struct memory *memory = event->memory[0];
 	size_t begin = side_begin(event, 0);
+	cl_int error;
 
 	if (!at_host(memory))
 		return real->clEnqueueWriteBufferRect(
 		    event->queue->home, memory->home, CL_FALSE, event->origin[0], event->origin[1],
 		    event->region, event->row[0], event->slice[0], event->row[1], event->slice[1],
 		    event->pointer, HOME_EVENTS(event));
+	error = box_fetch(event, 0);
+	if (error)
+		return error;
 	box_copy(memory_host(memory) + begin, event->row[0], event->slice[0],
 	         event->pointer + side_begin(event, 1), event->row[1], event->slice[1],
 	         event->region);
@@ -323,6 +341,9 @@ static cl_int copy_run(struct event *event)
 	cl_int error;
 
 	if (at_host(from) && at_host(to)) {
+		error = memory_fetch(from, from_at, event->bytes);
+		if (error)
+			return error;
 		memmove(memory_host(to) + to_at, memory_host(from) + from_at, event->bytes);
 		memory_changed(to, to_at, event->bytes);
 		return CL_SUCCESS;
@@ -383,6 +404,11 @@ static cl_int copy_box_run(struct event *event)
 	cl_int error;
 
 	if (at_host(from) && at_host(to)) {
+		error = box_fetch(event, 0);
+		if (!error)
+			error = box_fetch(event, 1);
+		if (error)
+			return error;
 		box_copy(memory_host(to) + begin, event->row[1], event->slice[1],
 		         memory_host(from) + side_begin(event, 0), event->row[0], event->slice[0],
 		         event->region);
@@ -509,7 +535,9 @@ static cl_int map_run(struct event *event)
 	struct memory *memory = event->memory[0];
 
 	if (at_host(memory))
-		return CL_SUCCESS;
+		return event->flags & CL_MAP_WRITE_INVALIDATE_REGION
+		           ? CL_SUCCESS
+		           : memory_fetch(memory, event->origin[0][0], event->bytes);
 	if (memory->whole->shared)
 		return memory_to_host(memory);
 	if (event->flags & CL_MAP_WRITE_INVALIDATE_REGION)

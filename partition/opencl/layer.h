@@ -135,6 +135,7 @@ struct memory {
 	bool shared;         /**< home works on it, too */
 	bool at_host;        /**< the data is there; else it is at home */
 	bool changed;        /**< and differs from what is at home */
+	bool away;           /**< but for results of launches, which may have stayed on devices */
 	struct map *maps;    /**< by the program; of a part: its own */
 	unsigned nmaps;
 	struct destructor *destructors;
@@ -265,6 +266,12 @@ cl_int memory_to_host(struct memory *memory);
 cl_int memory_to_home(struct memory *memory);
 /** What is at the host has changed there, at an offset in the memory. */
 void memory_changed(struct memory *memory, size_t from, size_t bytes);
+/** Data that is to be read at the host comes there from the devices where results have stayed.
+ * @return an error, or CL_SUCCESS */
+cl_int memory_fetch(struct memory *memory, size_t from, size_t bytes);
+/** The process ends: nobody reads what stayed on devices, and host memory of the program's may be
+ * gone. */
+void memories_forget(void);
 /** Makes sure that there is memory of the host's. @return CL_SUCCESS, or an error */
 cl_int memory_host_make(struct memory *memory);
 /** Where the host's data of a memory is. */
@@ -437,6 +444,8 @@ cl_int split_launch(struct launch *launch, const char **reason);
 void split_rest(void);
 /** Data at the host has changed, or is freed. */
 void split_changed(const void *memory, size_t bytes);
+/** Brings what stays on devices of the host's data there. @return an error, or CL_SUCCESS */
+cl_int split_fetch(const void *memory, size_t bytes);
 /** The process ends. */
 void split_end(void);
 

@@ -114,14 +114,26 @@ cl_int memory_to_host(struct memory *memory)
 	return CL_SUCCESS;
 }
 
+cl_int memory_fetch(struct memory *memory, size_t from, size_t bytes)
+{
+	struct memory *whole = memory->whole;
+	cl_int error = whole->away ? split_fetch(memory_host(memory) + from, bytes) : CL_SUCCESS;
+
+	whole->away = whole->away && (error || bytes < memory_bytes(whole));
+	return error;
+}
+
 cl_int memory_to_home(struct memory *memory)
 {
 	struct memory *whole = memory->whole;
 	cl_command_queue queue = whole->context->queue;
-	cl_int error = CL_SUCCESS;
+	cl_int error;
 
 	if (!whole->at_host)
 		return CL_SUCCESS;
+	error = memory_fetch(whole, 0, memory_bytes(whole));
+	if (error)
+		return error;
 	if (whole->image) {
 		error = whole->changed ? image_write(whole, whole->host) : CL_SUCCESS;
 	} else if (whole->shared) {
@@ -187,6 +199,47 @@ static cl_int home_make(struct memory *memory, void *host)
 	return error;
 }
 
+/* The memory that is being freed, and whether the program has made another one of its host memory
+ * meanwhile: commands may have held it up. */
+static const struct memory *freed;
+static bool is_taken_over;
+
+static void over_look(const void *node, VISIT visit, int depth)
+{
+	const struct memory *other = *(struct memory *const *)node;
+
+	if (other->whole == other && other->host && other->host <= freed->host &&
+	    other->host + memory_bytes(other) >= freed->host + memory_bytes(freed))
+		is_taken_over = true;
+}
+
+/* What devices have of the host memory does not count any more, unless it is another one's. */
+static void host_forget(const struct memory *memory)
+{
+	pthread_mutex_lock(&known_mutex);
+	freed = memory;
+	is_taken_over = false;
+	twalk(known, over_look);
+	if (!is_taken_over)
+		split_changed(memory->host, memory_bytes(memory));
+	pthread_mutex_unlock(&known_mutex);
+}
+
+static void away_forget(const void *node, VISIT visit, int depth)
+{
+	const struct memory *memory = *(struct memory *const *)node;
+
+	if ((visit == leaf || visit == postorder) && memory->away)
+		split_changed(memory->host, memory_bytes(memory));
+}
+
+void memories_forget(void)
+{
+	pthread_mutex_lock(&known_mutex);
+	twalk(known, away_forget);
+	pthread_mutex_unlock(&known_mutex);
+}
+
 static void memory_free(struct memory *memory)
 {
 	while (memory->maps) {
@@ -201,7 +254,7 @@ static void memory_free(struct memory *memory)
 	if (memory->whole != memory)
 		memory_release(memory->whole);
 	else if (memory->host)
-		split_changed(memory->host, memory_bytes(memory));
+		host_forget(memory);
 	while (memory->destructors) {
 		struct destructor *destructor = memory->destructors;
 

@@ -41,8 +41,10 @@ static void **data_of(unsigned a)
 static void work_free(void)
 {
 	for (unsigned a = 0; a < work.split.kernel.narguments; a++)
-		if (data_of(a))
+		if (data_of(a)) {
+			split_changed(*data_of(a), work.split.kernel.arguments[a].bytes);
 			free(*data_of(a));
+		}
 	arguments_drop(work.arguments, work.split.kernel.narguments);
 	work.arguments = NULL;
 }
@@ -75,9 +77,11 @@ static void *copy_of(struct memory *memory)
 
 	if (!copy)
 		return NULL;
-	if (memory->whole->at_host)
-		memcpy(copy, memory_host(memory), bytes);
-	else if (memory->image)
+	if (memory->whole->at_host) {
+		error = memory_fetch(memory, 0, bytes);
+		if (!error)
+			memcpy(copy, memory_host(memory), bytes);
+	} else if (memory->image)
 		error = image_read(memory, copy);
 	else
 		error = real->clEnqueueReadBuffer(memory->context->queue, memory->home, CL_TRUE, 0,

@@ -84,6 +84,20 @@ void split_changed(const void *memory, size_t bytes)
 		heddle_kernels_changed(memory, bytes);
 }
 
+cl_int split_fetch(const void *memory, size_t bytes)
+{
+	bool outer = layer_inside;
+	int status;
+
+	/* A forked process cannot ask the devices. */
+	if (!started || process != getpid())
+		return CL_OUT_OF_RESOURCES;
+	layer_inside = true;
+	status = heddle_kernels_fetch(memory, bytes);
+	layer_inside = outer;
+	return status ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
 void split_end(void)
 {
 	/* A forked process has neither the thread nor StarPU. */
@@ -91,6 +105,7 @@ void split_end(void)
 		return;
 	layer_inside = true;
 	split_start();
+	memories_forget();
 	heddle_kernels_unload();
 	starpu_shutdown();
 	started = false;
@@ -304,6 +319,7 @@ static void argument_fill(const struct argument *from, struct split_kernel *spli
 	to->pointer = memory->whole->host ? memory_host(memory) : NULL;
 	to->bytes = memory->bytes;
 	to->keep = true;
+	to->stay = !memory->image;
 	if (!memory->image)
 		return;
 	image_fill(memory, &split->of[a].image);
@@ -393,9 +409,19 @@ static void memories_changed(const struct launch *launch)
 	for (cl_uint a = 0; a < launch->kernel->narguments; a++) {
 		struct memory *memory = launch->arguments[a].memory;
 
-		if (memory && !(memory->flags & CL_MEM_READ_ONLY))
+		if (memory && !(memory->flags & CL_MEM_READ_ONLY)) {
 			memory->whole->changed = true;
+			memory->whole->away = memory->whole->away || !memory->image;
+		}
 	}
+}
+
+static bool any_computed(const struct heddle_kernel_stats *stats)
+{
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		if (stats->workers[w].groups)
+			return true;
+	return false;
 }
 
 static cl_int run(struct launch *launch, const struct heddle_kernel *kernel, const char **reason)
@@ -414,8 +440,8 @@ static cl_int run(struct launch *launch, const struct heddle_kernel *kernel, con
 	stats.nworkers = 0;
 	status = heddle_kernel_run(kernel, &stats);
 	memories_changed(launch);
-	/* Where no part was computed, all data is as it was: home can compute it. */
-	if (status && !stats.nworkers) {
+	/* Where no part was computed and nothing is lost, home can compute it. */
+	if (status && status != -ENODATA && !any_computed(&stats)) {
 		*reason = record->refusal = status == -EINVAL ? "Heddle refuses its arguments"
 		                                              : "no device computes parts of it";
 		return CL_SUCCESS;

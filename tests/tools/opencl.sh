@@ -64,6 +64,10 @@ for always in '' --always; do
 	expect 0 'all right' "$opencl" $always -- "$random"
 done
 
+# Devices with their own memory, where results stay; buffers of one host memory one after the other.
+HEDDLE_TEST_SEED=103 HEDDLE_TEST_ROUNDS=10 HEDDLE_KERNEL_IN_PLACE=0 \
+	expect 0 'all right' "$opencl" --always -- "$random"
+
 # PoCL's devices as GPUs: buffers are in the memory of home's. Layers that stand first are below.
 compiler=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
 $compiler -Wall -Wextra -Werror -shared -fPIC "$top_srcdir/tests/tools/opencl_gpu.c" \
