@@ -297,8 +297,10 @@ static void give_model(struct run *run)
 	static struct starpu_perfmodel estimates = HEDDLE_ESTIMATE_MODEL(NULL);
 	const struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(0);
 
-	if (app_simulated() || !run->loop.codelet || run->options.strategy || !policy ||
-	    !policy->policy_name || heddle_policy_find(policy->policy_name))
+	if (app_simulated() || !run->loop.codelet || !policy || !policy->policy_name ||
+	    heddle_policy_find(policy->policy_name))
+		return;
+	if (run->options.strategy && strcmp(run->options.strategy, "tasks"))
 		return;
 	history.symbol = run->app->symbol;
 	estimates.symbol = run->loop.codelet->name;

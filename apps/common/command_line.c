@@ -66,8 +66,8 @@ static const struct option_row common_options[] = {
      OPTIONS(TEXT, sched), .group = 3},
     {"strategy", "SPEC", "Block strategy (default: the policy's)", OPTIONS(TEXT, strategy),
      .group = 3},
-    {"parts", "N", "Equal tasks under a policy of StarPU's own", OPTIONS(NUMBER, parts, 1, 1 << 30),
-     .group = 3},
+    {"parts", "N", "Equal tasks under a policy of StarPU's own, or with --strategy tasks",
+     OPTIONS(NUMBER, parts, 1, 1 << 30), .group = 3},
     {"perf-model", "NAME",
      "What StarPU's own policies know of times: history (default; its own model) or estimates "
      "(Heddle's)",

@@ -115,7 +115,8 @@ static inline size_t heddle_block_before(const struct heddle_block *block, size_
  *
  * The first of these that is set selects the strategy: the field `strategy`; HEDDLE_STRATEGY;
  * the strategy of the active policy, if that is one of Heddle's. If none is set (one of
- * StarPU's own policies is active), the loop becomes equal tasks, which that policy places. */
+ * StarPU's own policies is active), or it is "tasks", the loop becomes equal tasks, which the
+ * active policy places. */
 struct heddle_loop {
 	const char *name; /**< name in logs and traces; NULL: the codelet's, otherwise "loop" */
 	/** Computes one block; NULL: `function` does. Its modes are ignored; its nbuffers is
@@ -130,7 +131,7 @@ struct heddle_loop {
 	struct heddle_access accesses[HEDDLE_LOOP_MAXHANDLES]; /**< the handles */
 	const void *arg;      /**< for kernels, can_execute and combine */
 	const char *strategy; /**< specification of the strategy; NULL: see above */
-	/** Number of equal tasks under StarPU's own policies; 0: HEDDLE_PARTS for each worker.
+	/** Number of equal tasks (see above); 0: HEDDLE_PARTS for each worker.
 	 * Heddle makes more of them if they would not fit into the smallest memory. */
 	unsigned parts;
 	size_t alignment; /**< blocks are multiples of this, iterations; 0: the strategy's value */

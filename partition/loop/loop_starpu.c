@@ -132,8 +132,12 @@ static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind ki
 static int strategy_take(struct heddle_loop_request *loop)
 {
 	const char *spec = work_strategy(loop->loop.strategy, loop->loop.sched_ctx);
-	int overlaps = spec ? heddle_strategy_overlaps(spec) : 1;
+	int overlaps;
 
+	/* The policy has its tasks to place, also one of Heddle's. */
+	if (spec && !strcmp(spec, "tasks"))
+		spec = NULL;
+	overlaps = spec ? heddle_strategy_overlaps(spec) : 1;
 	if (overlaps < 0)
 		return overlaps;
 	if (spec && !(loop->strategy = strdup(spec)))

@@ -971,7 +971,7 @@ static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p
 	return block;
 }
 
-/* Submits all iterations as equal tasks that StarPU's policy places. */
+/* Submits all iterations as equal tasks that the policy places. */
 static void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
 {
 	for (unsigned p = 0; p < parts; p++) {
@@ -1012,6 +1012,7 @@ static void loop_parts_explain(const struct heddle_loop_request *loop, unsigned 
 	static bool said;
 
 	if (loop->loop.parts || heddle_variable_is_set(HEDDLE_VARIABLE_PARTS) ||
+	    work_policy_ours(loop->loop.sched_ctx) ||
 	    __atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		return;
 	heddle_explain("loop %s: %u equal tasks, since the policy %s is none of Heddle's; under "

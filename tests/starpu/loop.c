@@ -471,18 +471,18 @@ static void measuring_cpu(void *buffers[], void *arg)
 	twice_cpu(buffers, arg);
 }
 
-/* Under a policy of StarPU's own: equal tasks, which differ by one iteration at the most. Others
- * leave the number to their strategy. */
-static void test_parts_are_equal(void **state)
+/* Under a policy of StarPU's own, or if asked for: equal tasks, which differ by one iteration at
+ * the most. Others leave the number to their strategy. */
+static void parts_are_equal(const char *strategy)
 {
 	static struct starpu_codelet measuring = {.cpu_funcs = {measuring_cpu}, .name = "parts"};
 	static const unsigned parts[] = {1, 2, 7, 64, 1000, 1003, 2000};
 	enum { LENGTH = 1003 };
-	bool equal = !strcmp(test_default_strategy(), "stock");
+	bool equal = strategy || !strcmp(test_default_strategy(), "stock");
 
 	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
 		starpu_data_handle_t in = vector(x, LENGTH), out = vector(y, LENGTH);
-		struct heddle_loop loop = twice_loop(in, out, LENGTH, NULL);
+		struct heddle_loop loop = twice_loop(in, out, LENGTH, strategy);
 		struct heddle_loop_stats stats;
 
 		fill();
@@ -498,6 +498,12 @@ static void test_parts_are_equal(void **state)
 		for (int i = 0; i < LENGTH; i++)
 			assert_same(y[i], 2 * x[i]);
 	}
+}
+
+static void test_parts_are_equal(void **state)
+{
+	parts_are_equal(NULL);
+	parts_are_equal("tasks");
 }
 
 static void test_per_iteration(void **state)

@@ -39,6 +39,9 @@ expect_app 0 "equal tasks, since the policy eager is none of Heddle's" spmv --si
 [ "$(grep -c 'none of Heddle' "$work/out")" = 1 ] || fail "told of equal tasks: $(cat "$work/out")"
 expect_app 0 ', policy eager, equal tasks' spmv --size 100 --reps 2 --sched eager --parts 7
 grep 'none of Heddle' "$work/out" && fail 'explains --parts'
+expect_app 0 ', policy heddle, equal tasks' spmv --size 100 --reps 2 --sched heddle --strategy tasks \
+	--parts 7 --verify
+grep 'none of Heddle' "$work/out" && fail 'heddle is one of Heddle'
 HEDDLE_PARTS=2 expect_app 0 ', policy eager, equal tasks' spmv --size 100 --reps 2 --sched eager
 grep 'none of Heddle' "$work/out" && fail 'explains HEDDLE_PARTS'
 unset HEDDLE_VERBOSE
