@@ -43,6 +43,39 @@ told=$(PATH=$work:$PATH bash "$work/max_cpus" 2>&1)
 } >"$work/packages"
 outcome -G 2 ' libhwloc-dev libopenblas-dev$' bash "$work/packages"
 outcome -G 2 'can do without these, but uses them too: verilator *$' bash "$work/packages"
+# Where the source of the installed StarPU is not to be had, the newest of its series takes its
+# place, and stays there.
+mkdir -p "$work/set/tools" "$work/set/.starpu" "$work/apt"
+cp "$top_srcdir/tools/common.sh" "$work/set/tools"
+{
+	sed '/^main "/d' "$top_srcdir/tools/setup"
+	echo 'log=$state/log; new_work; fetch_source && starpu_version && drop_work'
+} >"$work/set/tools/setup"
+echo 'echo 1.4.7+dfsg-2' >"$work/apt/dpkg-query"
+echo 'for v in 1.3.10+dfsg-3 1.4.6-1 1.4.9-1 1.4.10+dfsg-2 1.5.0-1; do echo "Version: $v"; done' \
+	>"$work/apt/apt-cache"
+cat >"$work/apt/apt-get" <<-'END'
+	version=${5#starpu=}
+	[ "$3" = source ] || exit 0
+	echo "$version" >>"$ASKED"
+	case " $HAVE " in *" $version "*) ;; *) exit 100 ;; esac
+	touch "starpu_$version.debian.tar.xz" && echo "Version: $version" >"starpu_$version.dsc"
+END
+for program in "$work/apt"/*; do
+	sed -i '1i #!/bin/sh' "$program" && chmod +x "$program"
+done
+has_source() {
+	PATH=$work/apt:$PATH ASKED=$work/asked HAVE=$1 bash "$work/set/tools/setup"
+}
+has_source '1.4.6-1 1.3.10+dfsg-3 1.5.0-1' >/dev/null 2>&1 && fail 'a source of another series is taken'
+[ "$(tr '\n' ' ' <"$work/asked")" = '1.4.7+dfsg-2 1.4.10+dfsg-2 1.4.9-1 ' ] ||
+	fail "versions asked for: $(cat "$work/asked")"
+outcome -F 0 'the source of StarPU 1.4.7+dfsg-2 could not be downloaded' has_source '1.4.9-1'
+for offered in '' '1.4.7+dfsg-2'; do
+	[ "$(has_source "$offered" 2>&1)" = 1.4.9-1 ] || fail "the source that was taken is not kept"
+done
+rm -r "$work/set/.starpu/source"
+[ "$(has_source '1.4.7+dfsg-2 1.4.9-1' | tail -n 1)" = 1.4.7+dfsg-2 ] || fail 'the source of the installed StarPU is not taken'
 # A clone that git cannot read is a folder.
 mkdir "$work/clone"
 echo nothing >"$work/clone/.git"
