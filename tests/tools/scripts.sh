@@ -56,6 +56,8 @@ echo 'for v in 1.3.10+dfsg-3 1.4.6-1 1.4.9-1 1.4.10+dfsg-2 1.5.0-1; do echo "Ver
 	>"$work/apt/apt-cache"
 cat >"$work/apt/apt-get" <<-'END'
 	version=${5#starpu=}
+	[ "$1" = -c ] || exit 0
+	grep -q 'Valid-Until "false"' "$2" || exit 100
 	[ "$3" = source ] || exit 0
 	echo "$version" >>"$ASKED"
 	case " $HAVE " in *" $version "*) ;; *) exit 100 ;; esac
