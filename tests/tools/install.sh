@@ -21,6 +21,14 @@ for folder in prefix exec-prefix bindir libexecdir libdir includedir; do
 	grep -q "error: --$folder: .* cannot use a folder with a space" "$work/out" ||
 		fail "--$folder with a space: $(tail -n 2 "$work/out")"
 done
+# So is a CUDA compiler that compiles nothing.
+mkdir "$work/cuda" && printf '#!/bin/sh\necho "no host compiler is of use" >&2\nexit 1\n' >"$work/cuda/nvcc"
+chmod +x "$work/cuda/nvcc"
+(path=$(value PKG_CONFIG_PATH) && cd "$work/cuda" &&
+	"$configure" --with-cuda NVCC="$work/cuda/nvcc" PKG_CONFIG_PATH="$path") >"$work/out" 2>&1 &&
+	fail 'an nvcc that compiles nothing'
+grep -q 'cuda/nvcc compiles nothing: no host compiler is of use (--without-cuda does' "$work/out" ||
+	fail "an nvcc that compiles nothing: $(tail -n 2 "$work/out")"
 # What users' builds and OpenCL's loader read names the folder and no other one.
 left=$(grep -rlE '@[a-z_A-Z]*@|/usr/local/(lib|share|libexec|include)' "$prefix/lib/pkgconfig" \
 	"$prefix/lib/cmake" "$prefix"/share/heddle/*.icd 2>/dev/null)
