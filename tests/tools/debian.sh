@@ -21,6 +21,16 @@ done
 mpi=libheddle-mpi${package#libheddle}
 grep -qx "Package: $mpi" "$debian/control" || fail "debian/control: no $mpi"
 grep -q "^libheddle-mpi${soname#libheddle} $mpi " "$debian/$mpi.symbols" || fail "$mpi.symbols"
+# CUDA is wanted with its profile, and only then.
+if command -v dpkg-checkbuilddeps >/dev/null; then
+	unmet=$(dpkg-checkbuilddeps "$debian/control" 2>&1)
+	case $unmet in *nvidia* | *-contrib-*) fail "wanted without a profile: $unmet" ;; esac
+	unmet=$(dpkg-checkbuilddeps -Ppkg.heddle.cuda "$debian/control" 2>&1)
+	for package in libstarpu-contrib-dev nvidia-cuda-toolkit; do
+		dpkg-query -W "$package" >/dev/null 2>&1 && continue
+		case " $unmet " in *" $package "*) ;; *) fail "not wanted with pkg.heddle.cuda: $package" ;; esac
+	done
+fi
 # Input files of apps are in the folder that heddle-tools has.
 grep -qx 'usr/share/heddle' "$debian/heddle-tools.install" || fail "heddle-tools.install: no usr/share/heddle"
 [ "$failures" = 0 ]
