@@ -19,7 +19,7 @@ network=12500:2
 takes() {
 	exact=$1 app=$2
 	shift 2
-	expect 0 'repetition 1: ' timeout 100 "$top_builddir/bin/heddle-simulate" --platform 2cpu \
+	expect 0 'repetition 1: ' "$top_builddir/bin/heddle-simulate" --platform 2cpu \
 		--ranks 4 --network "$network" -- "$top_builddir/apps/smpi/$app" --mpi --reps 1 "$@"
 	us=$(sed -n 's/.*repetition 1: \([0-9.]*\) us.*/\1/p' "$work/out")
 	echo "$app: $us us"

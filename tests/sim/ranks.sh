@@ -28,7 +28,7 @@ export STARPU_FXT_TRACE=0
 # on PLATFORM RANKS CASE N: sets us and shares, what each rank did; twice the same.
 on() {
 	for run in 1 2; do
-		timeout 100 "$simulate" --platform "$1" --ranks "$2" --network 12500:2 -- "$program" \
+		"$simulate" --platform "$1" --ranks "$2" --network 12500:2 -- "$program" \
 			"$3" "$4" >"$work/out$run" 2>"$work/messages" || {
 			fail "$*: $(tail -n 20 "$work/messages")"
 			exit 1
@@ -90,7 +90,7 @@ kid=1cpu=1.901 twin=1cpu=3.135
 experiment() {
 	number=$1 platform=$2 ranks=$3
 	shift 3
-	timeout 200 "$simulate" --platform "$platform" --ranks "$ranks" --network 12.5:60 -- \
+	"$simulate" --platform "$platform" --ranks "$ranks" --network 12.5:60 -- \
 		"$program" "$@" >"$work/out" 2>"$work/messages" ||
 		fail "experiment $number: $(tail -n 20 "$work/messages")"
 	awk -v number="$number" 'NR == 1 { h = $1; predicted = $2; model = best = $3 }
