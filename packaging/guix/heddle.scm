@@ -1,7 +1,7 @@
 ;;; Copyright (C) 2026 the Heddle developers
 ;;; SPDX-License-Identifier: LGPL-2.1-or-later
 ;;;
-;;; guix build -L packaging/guix heddle, in a source tree. StarPU is that of the channel
+;;; guix build -L "$PWD/packaging/guix" heddle, in a source tree. StarPU is that of the channel
 ;;; Guix-HPC.
 
 (define-module (heddle)
