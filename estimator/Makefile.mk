@@ -31,7 +31,6 @@ libheddle_la_SOURCES += \
 	estimator/device_class_starpu.c \
 	estimator/estimate_starpu.c \
 	estimator/estimate_starpu.h \
-	estimator/model_starpu.c \
 	estimator/platform_starpu.c \
 	estimator/platform_starpu.h \
 	estimator/sources_starpu.c \

@@ -21,14 +21,6 @@
 #define UNSURE 5
 #define BEARABLE 20000.
 #define PART 0.25
-/* So many tasks, or such a time of them, us, keep a device at work until a thread has woken that
- * submits more. */
-#define AHEAD 4
-#define AHEAD_US 500.
-#define MOST_AHEAD 50
-/* A policy believes in what it expects of a trial until that time is over. It is long enough for
- * all workers to be given theirs. */
-#define TRIAL_US 300.
 
 /* The class other than one where the task's time is known and shortest; that one itself: none. */
 static unsigned fastest_other(const struct cold_class *classes, unsigned n, unsigned class)
@@ -84,69 +76,4 @@ double cold_trial(const struct cold_class *classes, unsigned n, unsigned class)
 bool cold_try(double us, double tried_us, double ran_us)
 {
 	return tried_us + us <= BEARABLE + PART * ran_us;
-}
-
-/* The class that is slower than the fastest and runs the task; n: none. One that begins by
- * compiling is left alone. */
-static unsigned slower_class(const struct cold_class *classes, unsigned n, double fastest)
-{
-	unsigned c = 0;
-
-	while (c < n && (!(classes[c].speed > 0) || classes[c].speed == fastest || classes[c].load))
-		c++;
-	return c;
-}
-
-/* What is known of how long the task takes on the fastest classes; infinite: nothing. */
-static double fastest_us(const struct cold_class *classes, unsigned n, double fastest)
-{
-	double us = INFINITY;
-
-	for (unsigned c = 0; c < n; c++)
-		if (classes[c].speed == fastest && classes[c].measured && classes[c].us > 0)
-			us = fmin(us, classes[c].us);
-	return us;
-}
-
-static bool all_measured(const struct cold_class *classes, unsigned n)
-{
-	for (unsigned c = 0; c < n; c++)
-		if (classes[c].speed > 0 && !classes[c].load && !classes[c].measured)
-			return false;
-	return true;
-}
-
-static bool enough_waits(const struct cold_class *classes, unsigned n,
-                         const struct cold_flood *flood, double fastest, double us)
-{
-	double ahead = fmin(fmax(AHEAD, AHEAD_US / us), MOST_AHEAD);
-	unsigned devices = 0;
-
-	for (unsigned c = 0; c < n; c++)
-		if (classes[c].speed == fastest)
-			devices += classes[c].workers;
-	return flood->waiting >= devices * ahead;
-}
-
-enum cold_next cold_flood(const struct cold_class *classes, unsigned n,
-                          const struct cold_flood *flood, unsigned *class, double *expect_us)
-{
-	unsigned under_way = flood->trials - flood->trials_ended, slower;
-	double fastest = 0, us, bearable_us = BEARABLE + flood->ran_us;
-
-	for (unsigned c = 0; c < n; c++)
-		fastest = fmax(fastest, classes[c].speed);
-	us = fastest_us(classes, n, fastest);
-	slower = slower_class(classes, n, fastest);
-	if (slower == n || (all_measured(classes, n) && 2 * flood->trials_ended >= flood->trials))
-		return COLD_KNOWN;
-	if (!classes[slower].measured && under_way < classes[slower].workers &&
-	    (!under_way || flood->same) &&
-	    (isinf(us) ? flood->ran_us >= BEARABLE
-	               : us * fastest / classes[slower].speed <= bearable_us)) {
-		*class = slower;
-		*expect_us = isinf(us) ? TRIAL_US : fmax(us, TRIAL_US);
-		return COLD_TRY;
-	}
-	return enough_waits(classes, n, flood, fastest, us) ? COLD_WAIT : COLD_GO;
 }

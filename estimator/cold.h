@@ -18,8 +18,6 @@ struct cold_class {
 	double load;  /**< what a first run may take longer, us */
 	/** For so long it has been at tasks of the codelet of which none has ended, us. */
 	double running_us;
-	bool measured;    /**< the time of some task of the codelet */
-	unsigned workers; /**< of the class */
 };
 
 /** The time to expect of a task on a class: its own, where known; by the fastest class where the
@@ -40,31 +38,5 @@ double cold_trial(const struct cold_class *classes, unsigned n, unsigned class);
  * @param tried_us of all trials before
  * @param ran_us how long the codelet has been in use */
 bool cold_try(double us, double tried_us, double ran_us);
-
-/** Tasks that a program submits faster than they run, as cold_flood() looks at them. */
-struct cold_flood {
-	unsigned waiting;      /**< placed on the fastest classes and not ended */
-	unsigned trials;       /**< placed on slower ones */
-	unsigned trials_ended; /**< of these */
-	bool same;             /**< the task is like those that were tried */
-	double ran_us;         /**< since the first task */
-};
-
-enum cold_next {
-	COLD_KNOWN, /**< times of all classes are measured */
-	COLD_GO,    /**< place the task by what is to expect */
-	COLD_TRY,   /**< run it on a slower class, to measure it there */
-	COLD_WAIT   /**< till another task has ended */
-};
-
-/** What to do with a task that a program submits before times are measured on all classes: policies
- * that place tasks at once place all of them by guesses otherwise. The fastest classes get as many
- * as keep them at work. Each worker of a slower one gets a task once these have told how long
- * theirs take, if that is bearable.
- * @param classes speed 0: does not run the task
- * @param[out] class where to try it
- * @param[out] expect_us what to expect there meanwhile, no guess at its time */
-enum cold_next cold_flood(const struct cold_class *classes, unsigned n,
-                          const struct cold_flood *flood, unsigned *class, double *expect_us);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "estimator/cold.h"
 #include "estimator/table_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/message.h"
@@ -23,6 +24,10 @@
 #define CHANGED 0.1
 /* A first sample so many times above what neighbours say wants another one. */
 #define SURPRISE 8
+/* As long as nothing is known, an accelerator counts as so many cores, an OpenCL device of the
+ * machine's own cores as one, whose first run compiles the kernel for so long, us. */
+#define ACCELERATOR 13
+#define LOAD 200000
 /* What earlier runs measured counts as so many samples of this one. */
 #define PRIOR_SAMPLES 2
 
@@ -427,10 +432,8 @@ static void sample_add(struct estimate_slot *slot, unsigned class, int worker, d
 	us = cell_median(cell);
 	atomic_store_explicit(&cell->spread, cell_spread(cell), memory_order_relaxed);
 	cell_publish(cell, us, HEDDLE_ESTIMATE_ONLINE);
-	if (first)
-		return;
-	history_add(slot, class, us);
-	atomic_fetch_or(&slot->codelet->measured, 1u << class);
+	if (!first)
+		history_add(slot, class, us);
 }
 
 static void samples_begin(void)
@@ -453,13 +456,12 @@ void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
 		return;
 	/* Another worker is at it: one sample more or less does not matter. But the class's first
 	 * task does not run any more. */
-	if (estimate_slot_seize(slot)) {
-		sample_add(slot, class, worker, us);
-		estimate_slot_release(slot);
-	} else {
+	if (!estimate_slot_seize(slot)) {
 		atomic_store(&slot->codelet->running_us[class], 0);
+		return;
 	}
-	estimate_ended(slot->codelet, worker);
+	sample_add(slot, class, worker, us);
+	estimate_slot_release(slot);
 }
 
 /* ---- samples under other policies ---- */
@@ -495,6 +497,15 @@ static void running_note(struct estimate_codelet *codelet, unsigned class)
 		                               1 + starpu_timing_now());
 }
 
+static double running_us(struct estimate_codelet *codelet, unsigned class)
+{
+	unsigned long since = atomic_load(&codelet->running_us[class]);
+
+	if (!since || atomic_load_explicit(&codelet->sampled, memory_order_relaxed) >> class & 1)
+		return 0;
+	return fmax(0, starpu_timing_now() - since);
+}
+
 static void observe_pre(struct starpu_task *task, unsigned ctx)
 {
 	int worker = starpu_worker_get_id();
@@ -528,7 +539,7 @@ static void observe_post(struct starpu_task *task, unsigned ctx)
 		heddle_estimate_executed(task, worker, heddle_clock_kernel_us(task, us));
 }
 
-void estimate_observe(unsigned ctx)
+static void observe(unsigned ctx)
 {
 	struct starpu_sched_policy *policy;
 
@@ -557,7 +568,7 @@ static void observe_task(const struct starpu_task *task)
 	if (ctx == STARPU_NMAX_SCHED_CTXS)
 		ctx = starpu_sched_ctx_get_context();
 	/* Without one of its own it goes to the initial context. */
-	estimate_observe(ctx == STARPU_NMAX_SCHED_CTXS ? 0 : ctx);
+	observe(ctx == STARPU_NMAX_SCHED_CTXS ? 0 : ctx);
 }
 
 int heddle_task_params(struct starpu_task *task, const struct heddle_param *params, unsigned n)
@@ -567,6 +578,93 @@ int heddle_task_params(struct starpu_task *task, const struct heddle_param *para
 	if (!error)
 		observe_task(task);
 	return error;
+}
+
+/* ---- the estimator as a performance model of StarPU ---- */
+
+/* The worker that an architecture of StarPU stands for; -1 for several at once. */
+static int arch_worker(const struct starpu_perfmodel_arch *arch)
+{
+	if (arch->ndevices != 1 || arch->devices[0].ncores > 1)
+		return -1;
+	/* All cores are one architecture. */
+	if (arch->devices[0].type == STARPU_CPU_WORKER)
+		return starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
+	return starpu_worker_get_by_devid(arch->devices[0].type, arch->devices[0].devid);
+}
+
+static void cold_classes(struct starpu_task *task, struct cold_class *classes, unsigned n)
+{
+	struct heddle_estimate estimates[HEDDLE_DEVICE_CLASSES];
+	struct estimate_slot *slot = estimate_slot_of(task);
+
+	heddle_estimate_all(task, n, estimates);
+	for (unsigned c = 0; c < n; c++) {
+		bool is_core = !strncmp(heddle_device_class_name(c), "cpu", 3);
+		bool is_cores = !is_core && estimate_class_is_cores(c);
+
+		classes[c] = (struct cold_class){
+		    .us = estimates[c].us,
+		    .first = estimates[c].first,
+		    .speed = is_core || is_cores ? 1 : ACCELERATOR,
+		    .load = is_cores ? LOAD : 0,
+		    .running_us = slot ? running_us(slot->codelet, c) : 0,
+		};
+	}
+}
+
+/* Whether StarPU's policy is to try a class with this task. It would do so with all tasks that come
+ * before the first one has run. */
+static bool is_to_try(struct starpu_task *task, const struct cold_class *classes, unsigned n,
+                      unsigned class)
+{
+	struct estimate_slot *slot = estimate_slot_of(task);
+	double us = cold_trial(classes, n, class);
+	unsigned long now = 1 + starpu_timing_now(), begun = 0;
+
+	if (!slot || isinf(us))
+		return false;
+	if (atomic_compare_exchange_strong(&slot->codelet->begun_us, &begun, now))
+		begun = now;
+	if (begun > now) { /* StarPU was started again, and its clock */
+		begun = now;
+		atomic_store(&slot->codelet->begun_us, now);
+	}
+	if (!cold_try(us, atomic_load(&slot->codelet->tried_us), fmax(0, (double)now - begun)))
+		return false;
+	atomic_fetch_add(&slot->codelet->tried_us, us);
+	return true;
+}
+
+/* Of tasks that it has no expected time of StarPU's dmda gives an OpenCL device 12 times as many as
+ * a core, whatever it is, and decides on all that are ready before one has run. */
+static double expected_us(struct starpu_task *task, unsigned class)
+{
+	struct cold_class classes[HEDDLE_DEVICE_CLASSES];
+	unsigned n = heddle_device_classes();
+	double bytes = 0;
+
+	cold_classes(task, classes, n);
+	if (is_to_try(task, classes, n, class))
+		return NAN;
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+	return cold_expect(classes, n, class, bytes);
+}
+
+double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                            unsigned implementation)
+{
+	struct heddle_estimate estimate;
+	int worker = arch_worker(arch);
+	unsigned class;
+
+	observe(task->sched_ctx);
+	if (worker < 0)
+		return NAN;
+	class = heddle_device_class(worker);
+	heddle_estimate(task, class, &estimate);
+	return estimate.us > 0 && !estimate.first ? estimate.us : expected_us(task, class);
 }
 
 int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_estimate *estimate)

@@ -99,15 +99,6 @@ static struct estimate_codelet *codelet_create(const struct starpu_codelet *cl)
 	HELGRIND_ATOMIC(codelet->sampled);
 	HELGRIND_ATOMIC(codelet->ran);
 	HELGRIND_ATOMIC(codelet->surprised);
-	HELGRIND_ATOMIC(codelet->asked);
-	HELGRIND_ATOMIC(codelet->ended);
-	HELGRIND_ATOMIC(codelet->trials);
-	HELGRIND_ATOMIC(codelet->trials_ended);
-	HELGRIND_ATOMIC(codelet->asked_us);
-	HELGRIND_ATOMIC(codelet->able);
-	HELGRIND_ATOMIC(codelet->measured);
-	HELGRIND_ATOMIC(codelet->learned);
-	HELGRIND_ATOMIC(codelet->tried);
 	HELGRIND_ATOMIC(codelet->first);
 	HELGRIND_ATOMIC(codelet->model_state);
 	atomic_init(&codelet->news, 1);

@@ -102,14 +102,6 @@ struct estimate_codelet {
 	/* When the first task began on each class; 0: none has. */
 	atomic_ulong running_us[HEDDLE_DEVICE_CLASSES];
 	atomic_uint surprised; /* bit c: its last sample there was set aside */
-	/* For submission that waits for first times: tasks that StarPU's policy asked about, those
-	 * that have ended, and of both those on slower classes. */
-	atomic_uint asked, ended, trials, trials_ended;
-	atomic_ulong asked_us;               /* when the first was */
-	atomic_uint able;                    /* bit c: the codelet runs on class c */
-	atomic_uint measured;                /* bit c: more than first runs there */
-	atomic_bool learned;                 /* enough, or waiting was in vain */
-	struct estimate_slot *_Atomic tried; /* what slower classes were tried with */
 	struct estimate_slot *_Atomic first;
 	/* Where the parameters go that its model states, once they are found. */
 	atomic_uint model_state;
@@ -142,14 +134,6 @@ void estimate_watch_exit(void);
 
 /** Adds a sample of an accelerator. The slot's flag is held. */
 void estimate_device_add(struct estimate_device *device, double us);
-
-/** Has StarPU's tasks in a context measured. */
-void estimate_observe(unsigned ctx);
-
-/* ---- model_starpu.c ---- */
-
-/** A task has ended, and its time counts. */
-void estimate_ended(struct estimate_codelet *codelet, int worker);
 
 /* ---- sources_starpu.c ---- */
 

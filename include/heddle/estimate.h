@@ -91,10 +91,8 @@ int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_est
  *
  * Heddle measures the tasks of such a codelet under every policy, as it does tasks with
  * parameters. If the model has no estimate for a device, it compares the device with those where
- * the time is known, or by the size of the data. Under dmda and its like, which place tasks when
- *they are submitted, starpu_task_submit() may wait until first tasks of the codelet have ended, at
- *most 0.2 s in which none ends. The model does not work if StarPU simulates with SimGrid, because a
- *model then defines the times.
+ * the time is known, or by the size of the data. The model does not work if StarPU simulates with
+ * SimGrid, because a model then defines the times.
  * @param name name of the codelet, a string: for its profile and StarPU's traces */
 #define HEDDLE_ESTIMATE_MODEL(name)                                                                \
 	{                                                                                          \

@@ -53,15 +53,6 @@ awk 'BEGIN { for (i = 1; i <= 384; i++) print "far", 6565, 23, "size=1" }' >"$wo
 platform=15cpu+gpu20
 simulate dmda online,neighbours estimates
 awk "BEGIN { exit !($part >= 0.55 && $part <= 1) }" || fail "dmda: $part, cores began much that takes long"
-
-# What a GPU does 4.4 times as fast as each of 15 cores, and twice: none of 256 equal tasks is placed by a
-# guess but the first ones, however fast they come.
-awk 'BEGIN { for (i = 1; i <= 256; i++) print "near", 5650, 1290, "size=1" }' >"$work/jobs"
-simulate dmda online,neighbours estimates 256
-awk "BEGIN { exit !($part >= 0.85 && $part <= 1) }" || fail "dmda: $part, placed before times were known"
-awk 'BEGIN { for (i = 1; i <= 256; i++) print "twice", 300, 130, "size=1" }' >"$work/jobs"
-simulate dmda online,neighbours estimates 256
-awk "BEGIN { exit !($part >= 0.8 && $part <= 1) }" || fail "dmda: $part, placed before times were known"
 platform=4cpu+gpu20
 
 # Jobs of four kinds and very unequal lengths, on which nothing depends: heddle needs no plan.

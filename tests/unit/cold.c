@@ -117,78 +117,12 @@ static void test_budget(void **state)
 	assert_false(cold_try(200000, 200000, 800000));
 }
 
-/* Tasks that come faster than they run, on one GPU and four cores: what becomes of the next one. */
-static void test_flood(void **state)
-{
-	struct cold_class classes[CLASSES] = {cold[CORE], cold[GPU], cold[POCL]};
-	struct cold_flood flood = {0};
-	unsigned class = CLASSES;
-	double us = 0;
-
-	classes[CORE].workers = 4;
-	classes[GPU].workers = 1;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_GO);
-	flood.waiting = 4;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_WAIT);
-	/* The GPU's first task takes long: cores need not wait for it. */
-	flood.ran_us = 30000;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_TRY);
-	assert_int_equal(class, CORE);
-	flood.ran_us = 0;
-	/* What may take a core 50 ms has to wait until as much time has passed, less 20 ms. */
-	classes[GPU].us = 5000;
-	classes[GPU].measured = true;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_WAIT);
-	flood.ran_us = 31000;
-	class = CLASSES;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_TRY);
-	assert_int_equal(class, CORE);
-	assert_true(us >= 5000);
-	/* Other tasks may be longer: one is enough then. Each core gets one of the same. */
-	flood.trials = 1;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_WAIT);
-	flood.same = true;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_TRY);
-	flood.trials = 4;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_WAIT);
-	flood.waiting = 3;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_GO);
-	/* The first to end are the shortest: half of them tell. */
-	classes[CORE].us = 40000;
-	classes[CORE].measured = true;
-	flood.trials_ended = 1;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_GO);
-	flood.trials_ended = 2;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_KNOWN);
-	/* Short tasks: more of them keep the GPU at work until the next one comes. */
-	flood.trials_ended = 0;
-	flood.waiting = 8;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_WAIT);
-	classes[GPU].us = 20;
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_GO);
-}
-
-/* Nothing is slower than others, or what is does not run the task. */
-static void test_flood_of_equals(void **state)
-{
-	struct cold_class classes[CLASSES] = {[CORE] = cold[CORE], [POCL] = cold[POCL]};
-	struct cold_flood flood = {.waiting = 100};
-	unsigned class;
-	double us;
-
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_KNOWN);
-	classes[CORE] = (struct cold_class){0};
-	classes[GPU] = cold[GPU];
-	assert_int_equal(cold_flood(classes, CLASSES, &flood, &class, &us), COLD_KNOWN);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nothing), cmocka_unit_test(test_other),
 	    cmocka_unit_test(test_first),   cmocka_unit_test(test_try),
 	    cmocka_unit_test(test_budget),  cmocka_unit_test(test_running),
-	    cmocka_unit_test(test_flood),   cmocka_unit_test(test_flood_of_equals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
