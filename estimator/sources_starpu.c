@@ -273,9 +273,8 @@ static bool devices_differ(const struct estimate_slot *slot, unsigned class)
 			const struct estimate_device *fast = &slot->devices[i];
 			const struct estimate_device *slow = &slot->devices[j];
 
-			if (fast->class == class && slow->class == class &&
-			    fast->samples && slow->samples &&
-			    fast->samples + slow->samples >= TELLING &&
+			if (fast->class == class && slow->class == class && fast->samples &&
+			    slow->samples && fast->samples + slow->samples >= TELLING &&
 			    slow->least_us > fast->most_us * (1 + 1. / EVEN))
 				return true;
 		}
