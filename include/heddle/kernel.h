@@ -78,7 +78,10 @@ struct heddle_kernel_argument {
 	 * sequential consistency (StarPU's default; starpu_data_acquire_try() is not one), and of
 	 * both kinds, before heddle_kernels_changed(). Results return to main memory at the end
 	 * of each launch, but for those of a handle that the next launch is to use, if that was
-	 * submitted before this one has computed them and nobody else uses them in between. */
+	 * submitted before this one has computed them and nobody else uses them in between. For
+	 * that a launch that reads a handle takes it as if it wrote it, where a launch with `keep`
+	 * writes it that has not ended: others that read it then wait for each other. So do not
+	 * wait for such data while you have acquired what a submitted launch on it waits for. */
 	bool keep;
 	/** Of host memory with `keep`: results may stay on the devices when the launch has ended.
 	 * You state that from the first such launch to heddle_kernels_fetch() its memory is used

@@ -534,10 +534,13 @@ static cl_int map_run(struct event *event)
 {
 	struct memory *memory = event->memory[0];
 
-	if (at_host(memory))
-		return event->flags & CL_MAP_WRITE_INVALIDATE_REGION
-		           ? CL_SUCCESS
-		           : memory_fetch(memory, event->origin[0][0], event->bytes);
+	if (at_host(memory) && !(event->flags & CL_MAP_WRITE_INVALIDATE_REGION))
+		return memory_fetch(memory, event->origin[0][0], event->bytes);
+	if (at_host(memory)) {
+		/* Nobody is to bring what was there over what the program writes. */
+		memory_changed(memory, event->origin[0][0], event->bytes);
+		return CL_SUCCESS;
+	}
 	if (memory->whole->shared)
 		return memory_to_host(memory);
 	if (event->flags & CL_MAP_WRITE_INVALIDATE_REGION)

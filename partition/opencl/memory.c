@@ -199,30 +199,39 @@ static cl_int home_make(struct memory *memory, void *host)
 	return error;
 }
 
-/* The memory that is being freed, and whether the program has made another one of its host memory
- * meanwhile: commands may have held it up. */
-static const struct memory *freed;
-static bool is_taken_over;
+/* A piece of host memory that is being freed, and a memory which the program has made of some of it
+ * meanwhile: commands and arguments of kernels may have held the old one up. */
+static const unsigned char *freed, *freed_end;
+static const struct memory *heir;
 
-static void over_look(const void *node, VISIT visit, int depth)
+static void heir_look(const void *node, VISIT visit, int depth)
 {
 	const struct memory *other = *(struct memory *const *)node;
 
-	if (other->whole == other && other->host && other->host <= freed->host &&
-	    other->host + memory_bytes(other) >= freed->host + memory_bytes(freed))
-		is_taken_over = true;
+	if (other->whole == other && other->host && other->host < freed_end &&
+	    other->host + memory_bytes(other) > freed)
+		heir = other;
 }
 
-/* What devices have of the host memory does not count any more, unless it is another one's. */
-static void host_forget(const struct memory *memory)
+/* What devices have of the host memory does not count any more, but for what is another one's. The
+ * mutex is held. */
+static void host_forget(const unsigned char *first, const unsigned char *end)
 {
-	pthread_mutex_lock(&known_mutex);
-	freed = memory;
-	is_taken_over = false;
-	twalk(known, over_look);
-	if (!is_taken_over)
-		split_changed(memory->host, memory_bytes(memory));
-	pthread_mutex_unlock(&known_mutex);
+	const struct memory *other;
+
+	if (first >= end)
+		return;
+	freed = first;
+	freed_end = end;
+	heir = NULL;
+	twalk(known, heir_look);
+	other = heir;
+	if (!other) {
+		split_changed(first, end - first);
+		return;
+	}
+	host_forget(first, other->host);
+	host_forget(other->host + memory_bytes(other), end);
 }
 
 static void away_forget(const void *node, VISIT visit, int depth)
@@ -251,10 +260,13 @@ static void memory_free(struct memory *memory)
 	}
 	if (memory->home)
 		real->clReleaseMemObject(memory->home);
-	if (memory->whole != memory)
+	if (memory->whole != memory) {
 		memory_release(memory->whole);
-	else if (memory->host)
-		host_forget(memory);
+	} else if (memory->host) {
+		pthread_mutex_lock(&known_mutex);
+		host_forget(memory->host, memory->host + memory_bytes(memory));
+		pthread_mutex_unlock(&known_mutex);
+	}
 	while (memory->destructors) {
 		struct destructor *destructor = memory->destructors;
 

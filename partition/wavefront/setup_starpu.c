@@ -142,7 +142,8 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 	struct heddle_strategy *blocks;
 	int status;
 
-	if (!spec) {
+	/* Of the variable, which is also for loops. */
+	if (!spec || (!given->strategy && !strcmp(spec, "tasks"))) {
 		wave->placement =
 		    work_policy_ours(given->sched_ctx) ? PLACE_BY_SPEED : PLACE_BY_STOCK;
 		return 0;

@@ -474,6 +474,29 @@ static void not_kept_between(void **state)
 	arrays_unregister();
 }
 
+/* The program reads what a launch has written that it did not wait for, and runs another launch that
+ * reads it, too. */
+static void read_beside(void **state)
+{
+	struct heddle_kernel_request *request;
+	struct heddle_kernel kernel;
+
+	arrays_register();
+	for (int round = 0; round < 3; round++) { /* the first ones are measured */
+		kernel = kernel_of(STENCIL, 1, 0);
+		assert_int_equal(heddle_kernel_submit(&kernel, &request), 0);
+		model_run(STENCIL, model[1], model[0]);
+		assert_int_equal(starpu_data_acquire(handles[1], STARPU_R), 0);
+		kernel = kernel_of(STENCIL, 2, 1);
+		run(&kernel, NULL);
+		model_run(STENCIL, model[2], model[1]);
+		starpu_data_release(handles[1]);
+		assert_int_equal(heddle_kernel_wait(request, NULL), 0);
+		array_check(2);
+	}
+	arrays_unregister();
+}
+
 /* What a device has of an earlier launch, and another one has computed anew, must not come to main
  * memory after the new results. */
 static void older_results(void **state)
@@ -716,6 +739,33 @@ static void host_read_at_once(void **state)
 	}
 	for (int a = 0; a < ARRAYS; a++)
 		host_check(a);
+}
+
+/* A launch waits for another one by a handle. It uses what that leaves on devices, and does not say
+ * that this may stay. */
+static void host_brought_back(void **state)
+{
+	struct heddle_kernel kernel;
+
+	host_fill();
+	starpu_vector_data_register(&handles[3], STARPU_MAIN_RAM, (uintptr_t)arrays[3], N, ELEMENT);
+	for (int round = 0; round < 6; round++) { /* the first ones are measured */
+		assert_int_equal(starpu_data_acquire(handles[3], STARPU_RW), 0);
+		kernel = kernel_of(STENCIL, 1, 3);
+		kernel.arguments[0] = host_of(1, N, STARPU_W, true);
+		kernel.arguments[1].mode = STARPU_RW;
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(STENCIL, model[1], model[3]);
+		kernel = kernel_of(STENCIL, 3, 1);
+		kernel.arguments[1] = host_of(1, N, STARPU_R, false);
+		kernel.arguments[1].keep = round % 2;
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(STENCIL, model[3], model[1]);
+		starpu_data_release(handles[3]);
+		array_check(3);
+	}
+	starpu_data_unregister(handles[3]);
+	host_check(1);
 }
 
 /* A table that all groups read is sent once to each device, also where another kernel reads it. */
@@ -1037,12 +1087,14 @@ int main(void)
 	    cmocka_unit_test(sweeps),
 	    cmocka_unit_test(chain),
 	    cmocka_unit_test(not_kept_between),
+	    cmocka_unit_test(read_beside),
 	    cmocka_unit_test(older_results),
 	    cmocka_unit_test(random_queues),
 	    cmocka_unit_test(host_stays),
 	    cmocka_unit_test(host_changes),
 	    cmocka_unit_test(host_random),
 	    cmocka_unit_test(host_read_at_once),
+	    cmocka_unit_test(host_brought_back),
 	    cmocka_unit_test(tables),
 	    cmocka_unit_test(written_otherwise),
 	    cmocka_unit_test(host_memory),

@@ -30,6 +30,11 @@ fi
 
 expect_app 2 "--every without --snapshots" heat2d --every 5
 
+# The variable is also for loops.
+for sched in heddle eager; do
+	HEDDLE_STRATEGY=tasks expect_app 0 "verified" strmatch --size 300 --reps 1 --verify --sched $sched
+done
+
 for app in floyd heat2d strmatch; do
 	for sched in hdss static ddwrr dmda; do
 		expect_app 0 "verified" $app --size 203 --reps 1 --verify --sched $sched

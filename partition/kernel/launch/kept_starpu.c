@@ -44,7 +44,7 @@ struct kept_data {
 	uint64_t writes;  /* of others than launches, submitted so far */
 	uint64_t current; /* the copies are as after so many of them */
 	unsigned users;   /* launches */
-	unsigned writers; /* of them; also those that read what one of them writes */
+	unsigned writers; /* of them, not ended; also those that read what one of them writes */
 	struct kept_copy copies[SPLIT_MAXDEVICES];
 };
 
@@ -402,15 +402,24 @@ static void data_take(struct heddle_kernel_request *request, unsigned a, struct 
 	data->writers += kernel_kept_writes(request, a);
 }
 
-int kernel_kept_note(struct heddle_kernel_request *request)
+/* The launch does not count as a writer any more: before its data is another's, for the program may
+ * acquire that to read it, and wait for a launch that does the same. The mutex is held. */
+static void writers_leave(struct heddle_kernel_request *request)
+{
+	for (unsigned a = 0; a < request->given.narguments && !request->over; a++)
+		if (request->kept[a])
+			request->kept[a]->writers -= kernel_kept_writes(request, a);
+	request->over = true;
+}
+
+void kernel_kept_note(struct heddle_kernel_request *request)
 {
 	uint32_t kept = 0;
-	int status = 0;
 
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		kept |= (uint32_t)is_kept(request, a) << a;
 	if (!kept && !__atomic_load_n(&any, __ATOMIC_ACQUIRE))
-		return 0;
+		return;
 	starpu_pthread_mutex_lock(&mutex);
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
@@ -429,11 +438,6 @@ int kernel_kept_note(struct heddle_kernel_request *request)
 		if (request->kept[a])
 			request->writes[a] = request->kept[a]->writes;
 	starpu_pthread_mutex_unlock(&mutex);
-	for (unsigned a = 0; a < request->given.narguments; a++)
-		if (kernel_is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a &&
-		    memory_home(kernel_host_of(request, a), request->bytes[a], request->kept[a]))
-			status = -EIO;
-	return status;
 }
 
 /* Brings all of an argument's data home. */
@@ -480,7 +484,11 @@ int kernel_kept_begin(struct heddle_kernel_request *request, bool shares)
 	for (unsigned a = 0; a < request->given.narguments && !status; a++) {
 		struct kept_data *data = request->kept[a];
 
-		if (!data)
+		/* Of other names of the memory. Not before: a launch that has waited for another one
+		 * may use what that has left. */
+		if (kernel_is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a)
+			status = memory_home(kernel_host_of(request, a), request->bytes[a], data);
+		if (!data || status)
 			continue;
 		starpu_pthread_mutex_lock(&mutex);
 		while (!status && is_away(data) && is_unfit(request, a, shares)) {
@@ -662,15 +670,14 @@ int kernel_kept_gather(struct heddle_kernel_request *request, const struct kerne
 
 void kernel_kept_leave(struct heddle_kernel_request *request)
 {
+	starpu_pthread_mutex_lock(&mutex);
+	writers_leave(request);
 	for (unsigned a = 0; a < request->given.narguments; a++) {
-		if (!request->kept[a])
-			continue;
-		starpu_pthread_mutex_lock(&mutex);
-		request->kept[a]->users--;
-		request->kept[a]->writers -= kernel_kept_writes(request, a);
-		starpu_pthread_mutex_unlock(&mutex);
+		if (request->kept[a])
+			request->kept[a]->users--;
 		request->kept[a] = NULL;
 	}
+	starpu_pthread_mutex_unlock(&mutex);
 }
 
 /* Whether copies are as this launch finds main memory. The mutex is held. */
@@ -935,6 +942,10 @@ int kernel_kept_end(struct heddle_kernel_request *request)
 		if (away && !is_followed(request, data) && argument_home(request, a))
 			status = -EIO;
 	}
+	/* What it leaves waits for a launch that counts as well. */
+	starpu_pthread_mutex_lock(&mutex);
+	writers_leave(request);
+	starpu_pthread_mutex_unlock(&mutex);
 	return status;
 }
 

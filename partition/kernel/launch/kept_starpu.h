@@ -28,9 +28,8 @@ struct kept_own {
 /* ---- a launch ---- */
 
 /** Before a launch is submitted: whose data it uses, as StarPU's tasks submitted so far leave it.
- * kernel_kept_leave() is to follow.
- * @return 0; -EIO after a message: what launches left on a device is lost */
-int kernel_kept_note(struct heddle_kernel_request *request);
+ * kernel_kept_leave() is to follow. */
+void kernel_kept_note(struct heddle_kernel_request *request);
 /** Whether the launch takes a handle from StarPU to write it: where it only reads, because results
  * of a launch before may be on devices alone. After kernel_kept_note(). */
 bool kernel_kept_writes(const struct heddle_kernel_request *request, unsigned a);
@@ -38,7 +37,8 @@ bool kernel_kept_writes(const struct heddle_kernel_request *request, unsigned a)
  * @param[out] before what this thread submits already, for kernel_kept_submit_end() */
 void kernel_kept_submit_begin(struct heddle_kernel_request *request, struct kept_own *before);
 void kernel_kept_submit_end(const struct kept_own *before);
-/** The launch begins: nobody else writes its data.
+/** The launch begins: nobody else writes its data. What stays of host memory that it uses by
+ * another name, or without saying that it may stay, goes to main memory.
  * @param shares it computes in shares; otherwise all of its data goes to main memory
  * @return 0; -EIO after a message */
 int kernel_kept_begin(struct heddle_kernel_request *request, bool shares);

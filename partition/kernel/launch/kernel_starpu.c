@@ -157,7 +157,7 @@ static void part_lose(struct part *part)
 
 	if (part->status == -EINVAL) {
 		__atomic_store_n(&request->barred, ~0U, __ATOMIC_RELAXED);
-	} else if (part->device) {
+	} else if (part->device && !part->blameless) {
 		starpu_pthread_mutex_lock(&request->kernel->mutex);
 		__atomic_or_fetch(&request->kernel->failed,
 		                  1U << (part->device - request->kernel->devices),
@@ -590,12 +590,7 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 		return status;
 	if (!made)
 		unwaited_begin(request->kernel->ahead);
-	status = kernel_kept_note(request);
-	if (status) {
-		request->control.detached = !made;
-		request_free(request);
-		return status;
-	}
+	kernel_kept_note(request);
 	request->submit_us = starpu_timing_now();
 	request->waits = waits;
 	data_take(request);

@@ -120,7 +120,12 @@ static int part_again(struct part *part)
 
 	if (!part->dry)
 		status = kernel_kept_gather(part->request, part->device, part->from, part->n);
-	return status ? status : kernel_device_run(part);
+	if (!status)
+		return kernel_device_run(part);
+	/* Another device has failed to give what is read, and would to any. */
+	part->blameless = true;
+	__atomic_store_n(&part->request->barred, ~0U, __ATOMIC_RELAXED);
+	return status;
 }
 
 /* Computes a part on this worker. Where memory is short, other kernels free their buffers and the

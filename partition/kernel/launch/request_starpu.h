@@ -34,6 +34,7 @@ struct part {
 	uint32_t staying, stays, rereads;
 	bool launched; /* the kernel, for a part of it at least */
 	bool again;    /* it was begun before, and has failed */
+	bool blameless; /* its failure is another device's */
 };
 
 /** A launch. It is begun anew for each of them, so what is not needed is not touched: of arrays
@@ -47,6 +48,7 @@ struct heddle_kernel_request {
 	uint32_t staying; /* arguments whose results stay on devices, as known when it began */
 	uint32_t holds;   /* arguments that are taken from StarPU as if written, a bit each */
 	uint32_t entered; /* those whose accesses, as written, StarPU has seen, a bit each */
+	bool over;        /* it has ended, or will not begin */
 	bool rewritten;   /* and it is written: groups may read what others write */
 	bool imprecise, split;
 	bool leaves;     /* an access leaves its buffer */

@@ -58,6 +58,20 @@ static void bus_join(struct split_problem *problem, unsigned at, int *buses,
 	               rate_of(known->out_rate, known->in_rate));
 }
 
+/* Arguments whose results cannot stay: those that are not certainly written, in one piece. The
+ * kernel's mutex is held. */
+static uint32_t returning(const struct heddle_kernel_request *request)
+{
+	uint32_t found = 0;
+
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		const struct index_window *write = &request->shape->whole[a].write;
+
+		found |= (uint32_t)(!write->dense || write->pitch) << a;
+	}
+	return found;
+}
+
 /* Whether all results stay. */
 static bool results_stay(const struct heddle_kernel_request *request)
 {
@@ -466,6 +480,7 @@ int kernel_shares_submit(struct heddle_kernel_request *request)
 		memcpy(request->whole, request->shape->whole,
 		       request->given.narguments * sizeof(*request->whole));
 		request->whole_known = true;
+		request->staying &= ~returning(request);
 		alone = device_settled(request);
 	}
 	if (!status && !alone)
