@@ -77,17 +77,19 @@ struct heddle_kernel_argument {
 	 * memory is changed by launches alone, or: of a handle, by tasks and acquisitions with
 	 * sequential consistency (StarPU's default; starpu_data_acquire_try() is not one), and of
 	 * both kinds, before heddle_kernels_changed(). Results return to main memory at the end
-	 * of each launch, but for those of a handle that the next launch is to use, if that was
-	 * submitted before this one has computed them and nobody else uses them in between. For
-	 * that a launch that reads a handle takes it as if it wrote it, where a launch with `keep`
-	 * writes it that has not ended: others that read it then wait for each other. So do not
-	 * wait for such data while you have acquired what a submitted launch on it waits for. */
+	 * of each launch, unless they may stay. */
 	bool keep;
-	/** Of host memory with `keep`: results may stay on the devices when the launch has ended.
-	 * You state that from the first such launch to heddle_kernels_fetch() its memory is used
-	 * by launches alone. A launch without this flag brings back what it uses. If a device
-	 * fails that alone had results of earlier launches, they are fetched from it. Where the
-	 * kernel that failed may have changed them, they are lost, and the launch fails. */
+	/** With `keep`: results may stay on the devices when the launch has ended.
+	 * Of host memory: until heddle_kernels_fetch(). You state that it is used by launches alone
+	 * until then. A launch without this flag brings back what it uses.
+	 * Of a handle: where the next launch is to use them, was submitted before this one has
+	 * computed them, and nobody else uses them in between. For that a launch with this flag
+	 * that reads the handle takes it as if it wrote it, if one that writes it has not ended.
+	 * So others that read it wait for that launch, and it for them: do not wait for such data
+	 * while you have acquired what a submitted launch on it waits for.
+	 * If a device fails that alone had results of earlier launches, they are fetched from it.
+	 * Where the kernel that failed may have changed them, they are lost, and the launch fails.
+	 */
 	bool stay;
 };
 

@@ -39,10 +39,10 @@ extern "C" {
  * that are bound to the same cores divide these.
  *
  * What STARPU_NCPU, STARPU_WORKERS_CPUID, STARPU_WORKERS_COREID, STARPU_WORKERS_GETBIND,
- * STARPU_WORKERS_NOBIND or `conf` says of cores counts instead. So do STARPU_NCUDA and
- * STARPU_WORKERS_CUDAID (STARPU_NHIP, STARPU_WORKERS_HIPID), and of the free core
- * STARPU_RESERVE_NCPU and STARPU_MAIN_THREAD_BIND. Ranks that divide devices use no OpenCL, unless
- * STARPU_NOPENCL says so.
+ * STARPU_WORKERS_NOBIND or `conf` says of cores counts instead. So does what STARPU_NCUDA,
+ * STARPU_WORKERS_CUDAID (STARPU_NHIP, STARPU_WORKERS_HIPID) or `conf` says of devices, and what
+ * STARPU_RESERVE_NCPU and STARPU_MAIN_THREAD_BIND say of the free core. Ranks that divide devices
+ * use no OpenCL, unless STARPU_NOPENCL says so.
  *
  * The first rank of a machine starts first: StarPU's first start measures it and writes files.
  * @param conf as of starpu_init(); NULL: StarPU's defaults

@@ -45,8 +45,8 @@
  * left for each worker, parts of one do not matter. */
 #define LONG_ITERATION 0.05
 #define MANY_ITERATIONS 256
-/* Where workers that are so many times as fast do nearly all, another one gets such a one only if so
- * much more of its time is left, less where blocks are hardly noisy. */
+/* Where workers that are so many times as fast do nearly all, another one gets such a one only if
+ * so much more of its time is left, less where blocks are hardly noisy. */
 #define LONG_MARGIN 0.25
 #define MUCH_FASTER 64
 /* Work that the estimated end may be off by. */

@@ -16,6 +16,7 @@
 #include "partition/mpi/place.h"
 #include "partition/mpi/world.h"
 #include "support/message.h"
+#include "support/starpu_compat.h"
 
 #ifdef HEDDLE_USE_SIMGRID
 /* A rank has a machine of its own. All go on together. */
@@ -148,18 +149,35 @@ static unsigned cores_take(struct machine *machine, unsigned *others)
 	return cores;
 }
 
+/* How many devices the program itself asks for; below 0: it does not say. StarPU's variables would
+ * count instead. */
+static int devices_wanted(const struct starpu_conf *conf, size_t d, int n)
+{
+	if (!d)
+		return conf->use_explicit_workers_cuda_gpuid && conf->ncuda < 0 ? n : conf->ncuda;
+#if HEDDLE_STARPU_14
+	return conf->use_explicit_workers_hip_gpuid && conf->nhip < 0 ? n : conf->nhip;
+#else
+	return -1;
+#endif
+}
+
 /* Takes this rank's part of the devices that all ranks see. @return how many it has */
-static unsigned devices_take(const struct machine *machine, size_t d)
+static unsigned devices_take(const struct machine *machine, const struct starpu_conf *conf,
+                             size_t d)
 {
 	const struct runtime *runtime = &runtimes[d];
 	const char *said[] = {runtime->number, runtime->which, NULL};
 	struct devices own = machine->told[machine->rank].devices[d];
+	int wanted = devices_wanted(conf, d, own.n);
 	unsigned first, end;
 	char text[1024] = "";
 	size_t length = 0;
 
 	if (is_said(said))
 		return getenv(runtime->number) ? atoi(getenv(runtime->number)) : own.n;
+	if (wanted >= 0)
+		return wanted;
 	for (int r = 0; r < machine->nranks; r++)
 		if (memcmp(&machine->told[r].devices[d], &own, sizeof(own)))
 			return own.n;
@@ -204,7 +222,7 @@ static void machine_take(struct machine *machine, struct starpu_conf *conf)
 	char text[16];
 
 	for (size_t d = 0; d < RUNTIMES; d++)
-		accelerators += devices_take(machine, d);
+		accelerators += devices_take(machine, conf, d);
 	if (is_said(said) || conf->ncpus >= 0 || conf->use_explicit_workers_bindid)
 		return;
 	cores = cores_take(machine, &others);

@@ -200,7 +200,8 @@ static struct heddle_kernel_argument handle_of(int array, enum starpu_data_acces
 	return (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_HANDLE,
 	                                       .handle = handles[array],
 	                                       .mode = mode,
-	                                       .keep = !is_set("HEDDLE_KERNEL_KEEP", "2")};
+	                                       .keep = !is_set("HEDDLE_KERNEL_KEEP", "2"),
+	                                       .stay = true};
 }
 
 static struct heddle_kernel kernel_of(enum which which, int out, int in)
@@ -474,8 +475,8 @@ static void not_kept_between(void **state)
 	arrays_unregister();
 }
 
-/* The program reads what a launch has written that it did not wait for, and runs another launch that
- * reads it, too. */
+/* The program reads what a launch has written that it did not wait for, and runs another launch
+ * that reads it, too. */
 static void read_beside(void **state)
 {
 	struct heddle_kernel_request *request;
@@ -492,6 +493,30 @@ static void read_beside(void **state)
 		model_run(STENCIL, model[2], model[1]);
 		starpu_data_release(handles[1]);
 		assert_int_equal(heddle_kernel_wait(request, NULL), 0);
+		array_check(2);
+	}
+	arrays_unregister();
+}
+
+/* The program reads results while a launch that reads them, too, waits for it. Where they may not
+ * stay, both read. */
+static void read_beside_waiting(void **state)
+{
+	struct heddle_kernel kernel;
+
+	arrays_register();
+	for (int round = 0; round < 3; round++) { /* the first ones are measured */
+		assert_int_equal(starpu_data_acquire(handles[2], STARPU_RW), 0);
+		kernel = kernel_of(STENCIL, 1, 0);
+		kernel.arguments[0].stay = kernel.arguments[1].stay = false;
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(STENCIL, model[1], model[0]);
+		kernel = kernel_of(STENCIL, 2, 1);
+		kernel.arguments[0].stay = kernel.arguments[1].stay = false;
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		array_check(1);
+		model_run(STENCIL, model[2], model[1]);
+		starpu_data_release(handles[2]);
 		array_check(2);
 	}
 	arrays_unregister();
@@ -1088,6 +1113,7 @@ int main(void)
 	    cmocka_unit_test(chain),
 	    cmocka_unit_test(not_kept_between),
 	    cmocka_unit_test(read_beside),
+	    cmocka_unit_test(read_beside_waiting),
 	    cmocka_unit_test(older_results),
 	    cmocka_unit_test(random_queues),
 	    cmocka_unit_test(host_stays),

@@ -390,6 +390,12 @@ bool kernel_kept_writes(const struct heddle_kernel_request *request, unsigned a)
 	return request->given.arguments[a].mode != STARPU_R || request->holds >> a & 1;
 }
 
+/* Whether a launch that follows may find results on devices alone. */
+static bool may_leave(const struct heddle_kernel_request *request, unsigned a)
+{
+	return request->given.arguments[a].stay && kernel_kept_writes(request, a);
+}
+
 /* The data of an argument is this. What a launch before this one leaves on devices waits for this
  * one alone, so nobody else is to read it meanwhile. The mutex is held. */
 static void data_take(struct heddle_kernel_request *request, unsigned a, struct kept_data *data)
@@ -398,8 +404,9 @@ static void data_take(struct heddle_kernel_request *request, unsigned a, struct 
 	if (!data)
 		return;
 	data->users++;
-	request->holds |= (uint32_t)(data->handle && data->writers) << a;
-	data->writers += kernel_kept_writes(request, a);
+	request->holds |=
+	    (uint32_t)(data->handle && data->writers && request->given.arguments[a].stay) << a;
+	data->writers += may_leave(request, a);
 }
 
 /* The launch does not count as a writer any more: before its data is another's, for the program may
@@ -408,7 +415,7 @@ static void writers_leave(struct heddle_kernel_request *request)
 {
 	for (unsigned a = 0; a < request->given.narguments && !request->over; a++)
 		if (request->kept[a])
-			request->kept[a]->writers -= kernel_kept_writes(request, a);
+			request->kept[a]->writers -= may_leave(request, a);
 	request->over = true;
 }
 
@@ -484,8 +491,8 @@ int kernel_kept_begin(struct heddle_kernel_request *request, bool shares)
 	for (unsigned a = 0; a < request->given.narguments && !status; a++) {
 		struct kept_data *data = request->kept[a];
 
-		/* Of other names of the memory. Not before: a launch that has waited for another one
-		 * may use what that has left. */
+		/* Of other names of the memory. Not before: a launch that has waited for another
+		 * one may use what that has left. */
 		if (kernel_is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a)
 			status = memory_home(kernel_host_of(request, a), request->bytes[a], data);
 		if (!data || status)
@@ -629,7 +636,8 @@ uint32_t kernel_kept_staying(const struct heddle_kernel_request *request)
 		const struct kept_data *data = request->kept[a];
 
 		if (data && request->given.arguments[a].mode != STARPU_R && !data->image.width &&
-		    (data->handle ? is_followed(request, data) : request->given.arguments[a].stay))
+		    request->given.arguments[a].stay &&
+		    (!data->handle || is_followed(request, data)))
 			staying |= (uint32_t)1 << a;
 	}
 	return staying;
@@ -939,7 +947,8 @@ int kernel_kept_end(struct heddle_kernel_request *request)
 		starpu_pthread_mutex_lock(&mutex);
 		away = is_away(data);
 		starpu_pthread_mutex_unlock(&mutex);
-		if (away && !is_followed(request, data) && argument_home(request, a))
+		if (away && !(may_leave(request, a) && is_followed(request, data)) &&
+		    argument_home(request, a))
 			status = -EIO;
 	}
 	/* What it leaves waits for a launch that counts as well. */

@@ -32,8 +32,8 @@ struct part {
 	size_t kept_bytes;                      /* of inputs, that the device held */
 	/* Arguments, a bit each: whose results may stay, and do; which are read and written. */
 	uint32_t staying, stays, rereads;
-	bool launched; /* the kernel, for a part of it at least */
-	bool again;    /* it was begun before, and has failed */
+	bool launched;  /* the kernel, for a part of it at least */
+	bool again;     /* it was begun before, and has failed */
 	bool blameless; /* its failure is another device's */
 };
 
