@@ -88,9 +88,9 @@
  * below so many times its start. */
 #define RAMP 2
 #define RAMP_STARTS 32
-/* While an accelerator has not answered, a core's block takes this part of the time that passed, or
- * so many starts: the run may be far shorter than it seems. */
-#define UNANSWERED_PART 0.5
+/* While an accelerator has not answered, a core's block takes so many times the time that passed,
+ * or so many starts: the run may be far shorter than it seems. */
+#define UNANSWERED_PART 1
 #define UNANSWERED_STARTS 8
 /* With costs of an earlier run that no other run has confirmed. */
 #define KNOWN_STARTS 8
