@@ -203,6 +203,7 @@ half=$(cores "$mpirun" -n 2 "$apps/blackscholes/blackscholes" --mpi)
 cat >"$work/start.c" <<'EOF'
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 int cudaGetDeviceCount(int *n)
 {
 	*n = atoi(getenv("TEST_GPUS"));
@@ -217,11 +218,30 @@ static const char *told(const char *name)
 {
 	return getenv(name) ? getenv(name) : "all";
 }
+static int begun;
 int starpu_init(void *conf)
 {
-	printf("cores %s, %s not used, CUDA devices %s: %s\n", told("STARPU_WORKERS_CPUID"),
-	       told("STARPU_RESERVE_NCPU"), told("STARPU_NCUDA"), told("STARPU_WORKERS_CUDAID"));
+	begun = 1;
+	FILE *file = fopen(getenv("TEST_TOLD"), "a");
+	fprintf(file, "cores %s, %s not used, CUDA devices %s: %s\n", told("STARPU_WORKERS_CPUID"),
+	        told("STARPU_RESERVE_NCPU"), told("STARPU_NCUDA"), told("STARPU_WORKERS_CUDAID"));
+	fclose(file);
 	return -19;
+}
+/* The first rank that ends has the others ended. */
+__attribute__((destructor)) static void wait_for_all(void)
+{
+	for (int tries = 0; begun && tries < 600; tries++) {
+		FILE *file = fopen(getenv("TEST_TOLD"), "r");
+		int c, lines = 0;
+		while (file && (c = getc(file)) != EOF)
+			lines += c == '\n';
+		if (file)
+			fclose(file);
+		if (lines >= atoi(getenv("TEST_RANKS")))
+			return;
+		usleep(100000);
+	}
 }
 EOF
 $(sed -n 's/^CC = //p' "$top_builddir/Makefile") -shared -fPIC -o "$work/start.so" "$work/start.c" || fail "no start.so"
@@ -229,11 +249,12 @@ $(sed -n 's/^CC = //p' "$top_builddir/Makefile") -shared -fPIC -o "$work/start.s
 told() {
 	cores=$1 gpus=$2 n=$3
 	shift 3
+	rm -f "$work/told"
 	expect 77 'StarPU does not start here' ranks "$n" env -u STARPU_NCPU -u STARPU_WORKERS_NOBIND -u STARPU_NCUDA \
-		HWLOC_SYNTHETIC="core:$cores pu:1" HWLOC_THISSYSTEM=0 TEST_GPUS="$gpus" \
+		HWLOC_SYNTHETIC="core:$cores pu:1" HWLOC_THISSYSTEM=0 TEST_GPUS="$gpus" TEST_TOLD="$work/told" TEST_RANKS="$n" \
 		LD_PRELOAD="$work/start.so" "$apps/blackscholes/blackscholes" --mpi --size 1000
 	for text in "$@"; do
-		grep -qx "$text" "$work/out" || fail "$cores cores, $gpus GPUs, $n ranks: no '$text' in $(cat "$work/out")"
+		grep -qx "$text" "$work/told" || fail "$cores cores, $gpus GPUs, $n ranks: no '$text' in $(cat "$work/told")"
 	done
 }
 told 12 2 2 'cores 0 1 2 3 4 5, 7 not used, CUDA devices 1: 0' 'cores 6 7 8 9 10 11, 7 not used, CUDA devices 1: 1'
