@@ -86,6 +86,9 @@ static int compile(const char *source, char *const *options, int noptions, FILE 
 	    /* No copies of loops behind comparisons of addresses. */
 	    "-mllvm",
 	    "-runtime-check-per-loop-load-elim=0",
+	    /* Loops stay loops: of a copy the number of bytes alone would be known. */
+	    "-mllvm",
+	    "-disable-loop-idiom-all",
 	    "-fno-vectorize",
 	    "-fno-slp-vectorize",
 	    "-emit-llvm",

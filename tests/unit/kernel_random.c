@@ -117,8 +117,8 @@ static void bytes_choose(const struct random_touches *touches, size_t bytes[RAND
 		bytes[b] = 16;
 	for (size_t t = 0; t < touches->n; t++)
 		if (touches->all[t].buffer != RANDOM_IMAGE &&
-		    bytes[touches->all[t].buffer] < (size_t)touches->all[t].end)
-			bytes[touches->all[t].buffer] = touches->all[t].end;
+		    bytes[touches->all[t].buffer] < (size_t)touches->all[t].whole)
+			bytes[touches->all[t].buffer] = touches->all[t].whole;
 	for (int b = 0; b < RANDOM_BUFFERS; b++)
 		switch (lrand48() % 4) {
 		case 0:
@@ -284,7 +284,7 @@ static void leaves_check(const struct check *check, const struct index_kernel *i
 		bytes[b] -= 1 + (size_t)lrand48() % (lrand48() % 2 ? 8 : bytes[b] - 1);
 		for (size_t t = 0; t < check->touches->n; t++)
 			leaves |= check->touches->all[t].buffer == b &&
-			          check->touches->all[t].end > (int64_t)bytes[b];
+			          check->touches->all[t].whole > (int64_t)bytes[b];
 		told = index_leaves(index, &launch, &outside);
 	}
 	counts.leaving += leaves;

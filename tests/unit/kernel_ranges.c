@@ -269,6 +269,18 @@ static const struct example examples[] = {
      "CONTIGUOUS/- -/CONTIGUOUS"},
     {"far_elements", 1, {256}, {16}, {{'B', 768}}, "-/RECT+"},
     {"widths", 1, {1024}, {8}, {{'B', 65536}, {'B', 1024}, {'i', 200}, {'i', -56}}, NULL},
+    {"elements_of_vectors",
+     1,
+     {512},
+     {16},
+     {{'B', 512}, {'B', 1024}, {'B', 512}},
+     "RECT/RECT CONTIGUOUS/RECT+ CONTIGUOUS/-"},
+    {"cleared",
+     1,
+     {256},
+     {16},
+     {{'B', 256 * 7}, {'B', 256 * 7}, {'B', 256 * 7}, {'i', 7}},
+     "-/CONTIGUOUS+ -/CONTIGUOUS+ CONTIGUOUS/-"},
     {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };
 

@@ -509,6 +509,35 @@ __kernel void wraps(__global const float *in, __global float *out, int n)
 	out[(ushort)(i * 257u + (uint)n * 300u + 1)] = in[(uchar)~i];
 }
 
+/* Groups write elements of vectors that other groups write, too. */
+__kernel void elements_of_vectors(__global float2 *pairs, __global float4 *some,
+                                  __global const float *in)
+{
+	size_t i = get_global_id(0), n = get_local_size(0), g = get_group_id(0);
+
+	if (g & 1)
+		pairs[g / 2 * n + get_local_id(0)].y = in[i];
+	else
+		pairs[g / 2 * n + get_local_id(0)].x = in[i];
+	if (i < get_global_size(0) / 2)
+		some[i].xyz = in[i];
+	else
+		some[i - get_global_size(0) / 2].w = in[i];
+}
+
+/* Compilers make memset() and memcpy() of such loops. A prefetch changes nothing. */
+__kernel void cleared(__global float *restrict out, __global float *restrict copy,
+                      __global const float *restrict in, int n)
+{
+	size_t at = get_global_id(0) * n;
+
+	prefetch(in + at, n);
+	for (int i = 0; i < n; i++)
+		out[at + i] = 0;
+	for (int i = 0; i < n; i++)
+		copy[at + i] = in[at + i];
+}
+
 /* What cannot be split. */
 __kernel void counter(__global uint *count)
 {

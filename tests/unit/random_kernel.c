@@ -93,9 +93,11 @@ enum act { SET, ADD_TO, STORE, LOAD, PAINT, IF, FOR, LEAVE, BREAK, CONTINUE };
 
 struct statement {
 	enum act act;
-	int which;   /* a variable, or a buffer */
-	int width;   /* of a vector that is loaded or stored; 1: an element */
-	int form;    /* how it is spelled, or which loop it is */
+	int which; /* a variable, or a buffer */
+	int width; /* of a vector that is loaded or stored; 1: an element */
+	int lanes; /* of an element that is a vector, those that are stored, as bits; 0: all of it,
+	              or the one that of[1] chooses */
+	int form;  /* how it is spelled, or which loop it is */
 	int compare; /* of a loop */
 	struct expression *of[3];
 	struct statement *body, *other, *next;
@@ -438,6 +440,14 @@ static struct statement *paint_make(struct maker *m)
 	return s;
 }
 
+/* The numbers that an element has, where it is a vector; 0: it is none. */
+static int element_lanes(const struct random_kernel *kernel, int buffer)
+{
+	const char *name = elements[kernel->elements[buffer]].name;
+
+	return !strcmp(name, "float4") ? 4 : !strcmp(name, "int3") ? 3 : 0;
+}
+
 static struct statement *access_make(struct maker *m)
 {
 	static const int widths[] = {2, 3, 4, 8, MAXWIDTH};
@@ -452,6 +462,11 @@ static struct statement *access_make(struct maker *m)
 	if (elements[m->kernel->elements[s->which]].vectors && chance(15))
 		s->width = widths[pick(5)];
 	s->form = pick(4);
+	if (store && element_lanes(m->kernel, s->which) && chance(50)) {
+		s->lanes = pick(1 << element_lanes(m->kernel, s->which));
+		if (!s->lanes)
+			s->of[1] = binary('&', any(m, 1), literal(1));
+	}
 	return s;
 }
 
@@ -850,6 +865,24 @@ static void element_value(FILE *out, const char *type)
 	fprintf(out, strcmp(type, "struct pair") ? "(%s)(1)" : "one()", type);
 }
 
+static void lanes_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	fprintf(out, "b%d[", s->which);
+	expression_print(out, kernel, s->of[0]);
+	fputc(']', out);
+	if (s->lanes) {
+		fputs(".s", out);
+		for (int lane = 0; lane < 4; lane++)
+			if (s->lanes & 1 << lane)
+				fprintf(out, "%d", lane);
+	} else {
+		fputc('[', out);
+		expression_print(out, kernel, s->of[1]);
+		fputc(']', out);
+	}
+	fputs(" = 1;\n", out);
+}
+
 static void access_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
 	const char *type = elements[kernel->elements[s->which]].name;
@@ -864,6 +897,10 @@ static void access_print(FILE *out, const struct random_kernel *kernel, const st
 			fprintf(out, "vload%d(", s->width);
 		expression_print(out, kernel, s->of[0]);
 		fprintf(out, ", b%d)%s;\n", s->which, s->act == STORE ? "" : ".s0");
+		return;
+	}
+	if (s->lanes || s->of[1]) {
+		lanes_print(out, kernel, s);
 		return;
 	}
 	if (s->act == STORE && s->form == 2) {
@@ -1308,8 +1345,8 @@ static void touch(struct execution *x, int buffer, bool write, __int128 first, i
 		x->wrong = true;
 		return;
 	}
-	t->all[t->n++] =
-	    (struct random_touch){x->flat, buffer, write, (int64_t)first, (int64_t)first + bytes};
+	t->all[t->n++] = (struct random_touch){
+	    x->flat, buffer, write, (int64_t)first, (int64_t)first + bytes, (int64_t)first + bytes};
 }
 
 /* What an item has written before it reads as it was, wherever it runs.
@@ -1330,6 +1367,23 @@ static void write_run(struct execution *x, int buffer, __int128 element, int64_t
 		    (struct written){written_item, element + i, buffer};
 }
 
+/* Of an element that is a vector, only the first number is ever read. */
+static void lanes_run(struct execution *x, const struct statement *s, __int128 element,
+                      int64_t size)
+{
+	int lanes = s->lanes ? s->lanes : 1 << evaluate(x, s->of[1]);
+
+	for (int lane = 0; lane < 4 && !x->wrong; lane++)
+		if (lanes & 1 << lane) {
+			touch(x, s->which, true, element * size + lane * 4, 4);
+			if (!x->wrong)
+				x->touches->all[x->touches->n - 1].whole = (element + 1) * size;
+		}
+	if (lanes & 1 && !x->wrong)
+		*written_find(s->which, element) =
+		    (struct written){written_item, element, s->which};
+}
+
 static void access_run(struct execution *x, const struct statement *s)
 {
 	int which = x->kernel->elements[s->which];
@@ -1339,7 +1393,9 @@ static void access_run(struct execution *x, const struct statement *s)
 
 	if (s->act == LOAD || (s->form == 3 && simple && s->width == 1))
 		read_run(x, s->which, element, size, simple ? size * s->width : 4);
-	if (s->act == STORE)
+	if (s->act == STORE && (s->lanes || s->of[1]))
+		lanes_run(x, s, element, size);
+	else if (s->act == STORE)
 		write_run(x, s->which, element, size, s->width);
 }
 

@@ -45,6 +45,7 @@ struct random_touch {
 	int buffer;
 	bool write;
 	int64_t first, end;
+	int64_t whole; /* the end of the vector of which this is a part */
 };
 
 struct random_touches {

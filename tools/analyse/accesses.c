@@ -302,6 +302,8 @@ static struct pointer pointer_of(LLVMValueRef value)
 /* The alignment of an access that does not say it: that of OpenCL's largest type. */
 enum { UNKNOWN_ALIGNMENT = 128 };
 
+enum { MAXLANES = 16 };
+
 /* Heddle evaluates all nodes anew behind other guards; this bounds the evaluations. */
 enum { MAXEVALUATIONS = 1 << 20 };
 
@@ -625,6 +627,8 @@ static void call_accesses(LLVMValueRef call, const struct place *place)
 	if (sampler_make(call, name))
 		return;
 	call_check(call, name);
+	if (text_starts(name, "_Z8prefetch"))
+		return; /* which changes nothing */
 	if (image_write(call, name, place))
 		return;
 	if (text_starts(name, "llvm.") || vector_access(call, name, place) ||
@@ -666,11 +670,186 @@ static void order_check(LLVMValueRef value, unsigned pointer)
 		refuse_print("it has volatile or atomic accesses to global memory");
 }
 
+/* ---- stores ---- */
+
+/* Where an element of a stored vector comes from, as bits. */
+enum lane { LANE_WRITTEN = 1, LANE_KEPT = 2 };
+
+/* The choices between vectors that were followed for one element. */
+struct choices {
+	struct {
+		LLVMValueRef value;
+		unsigned from;
+	} all[64];
+	unsigned n;
+	LLVMValueRef pointer; /* where it is stored */
+	unsigned lane;
+};
+
+/* @return whether a choice is to be followed */
+static bool choice_new(struct choices *choices, LLVMValueRef value, unsigned from)
+{
+	for (unsigned i = 0; i < choices->n; i++)
+		if (choices->all[i].value == value && choices->all[i].from == from)
+			return false;
+	choices->all[choices->n].value = value;
+	choices->all[choices->n++].from = from;
+	return true;
+}
+
+static int lane_find(LLVMValueRef vector, unsigned from, struct choices *choices);
+
+/* @param first the operand from which on they are vectors, of which the value is one */
+static int lane_of_choice(LLVMValueRef value, int first, unsigned from, struct choices *choices)
+{
+	int lane = 0;
+
+	if (choices->n == sizeof(choices->all) / sizeof(choices->all[0]))
+		return LANE_WRITTEN | LANE_KEPT;
+	if (choice_new(choices, value, from))
+		for (int i = first; i < LLVMGetNumOperands(value); i++)
+			lane |= lane_find(LLVMGetOperand(value, i), from, choices);
+	return lane;
+}
+
+static int lane_of_shuffle(LLVMValueRef shuffle, unsigned from, struct choices *choices)
+{
+	LLVMValueRef first = LLVMGetOperand(shuffle, 0);
+	int n = LLVMGetVectorSize(LLVMTypeOf(first)), mask = LLVMGetMaskValue(shuffle, from);
+
+	if (mask < 0)
+		return 0;
+	return mask < n ? lane_find(first, mask, choices)
+	                : lane_find(LLVMGetOperand(shuffle, 1), mask - n, choices);
+}
+
+/* Whether a store writes an element of a vector, or keeps what was loaded there before, or perhaps.
+ * 0: it is not defined. */
+static int lane_find(LLVMValueRef vector, unsigned from, struct choices *choices)
+{
+	LLVMValueRef to;
+
+	if (LLVMIsUndef(vector))
+		return 0;
+	if (LLVMIsALoadInst(vector))
+		return from == choices->lane && LLVMGetOperand(vector, 0) == choices->pointer
+		           ? LANE_KEPT
+		           : LANE_WRITTEN;
+	if (LLVMIsAPHINode(vector))
+		return lane_of_choice(vector, 0, from, choices);
+	if (LLVMIsASelectInst(vector))
+		return lane_of_choice(vector, 1, from, choices);
+	if (LLVMIsAShuffleVectorInst(vector))
+		return lane_of_shuffle(vector, from, choices);
+	if (!LLVMIsAInsertElementInst(vector))
+		return LANE_WRITTEN;
+	to = LLVMGetOperand(vector, 2);
+	if (LLVMIsAConstantInt(to) && LLVMConstIntGetZExtValue(to) == from)
+		return LANE_WRITTEN;
+	return lane_find(LLVMGetOperand(vector, 0), from, choices) |
+	       (LLVMIsAConstantInt(to) ? 0 : LANE_WRITTEN);
+}
+
+/* A store of one element, which a number chooses. */
+static bool is_chosen_lane(LLVMValueRef stored, LLVMValueRef pointer)
+{
+	LLVMValueRef before;
+
+	if (!LLVMIsAInsertElementInst(stored) || LLVMIsAConstantInt(LLVMGetOperand(stored, 2)))
+		return false;
+	before = LLVMGetOperand(stored, 0);
+	return LLVMIsALoadInst(before) && LLVMGetOperand(before, 0) == pointer;
+}
+
+static void lanes_print(LLVMValueRef store, unsigned lane, unsigned nlanes, unsigned long long size,
+                        const struct place *place, bool always)
+{
+	struct pointer pointer = pointer_of(LLVMGetOperand(store, 1));
+	struct place there = *place;
+
+	there.always = place->always && always;
+	if (lane && pointer.base >= 0 && pointer.node >= 0)
+		pointer.node = node_sum(pointer.node, node_constant(lane * size));
+	access_print(pointer, nlanes * size, "write", &there,
+	             lane ? size : LLVMGetAlignment(store));
+}
+
+static void chosen_lane_print(LLVMValueRef store, unsigned n, unsigned long long size,
+                              const struct place *place)
+{
+	struct pointer pointer = pointer_of(LLVMGetOperand(store, 1));
+	LLVMValueRef index = LLVMGetOperand(LLVMGetOperand(store, 0), 2);
+	struct place there = *place;
+	int lane;
+
+	there.every = place->every && block_counts_every(index, LLVMGetInstructionParent(store));
+	if (pointer.base >= 0 && pointer.node >= 0) {
+		/* No other number makes sense. */
+		lane = value_node(index);
+		lane = node_two(INDEX_MIN, 64, node_two(INDEX_MAX, 64, lane, node_constant(0)),
+		                node_constant(n - 1));
+		pointer.node = node_sum(pointer.node, node_product(lane, size));
+	}
+	access_print(pointer, size, "write", &there, size);
+}
+
+/* A compiler stores all of a vector to change one of its elements. Another work-group may change
+ * another element: what is kept is not written.
+ * @return whether some is kept */
+static bool vector_store(LLVMValueRef store, const struct place *place)
+{
+	LLVMValueRef stored = LLVMGetOperand(store, 0), pointer = LLVMGetOperand(store, 1);
+	LLVMTypeRef type = LLVMTypeOf(stored);
+	int lanes[MAXLANES];
+	unsigned long long size;
+	bool kept = false;
+	unsigned n, end;
+
+	if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) > MAXLANES)
+		return false;
+	n = LLVMGetVectorSize(type);
+	size = LLVMStoreSizeOfType(analyse_layout, LLVMGetElementType(type));
+	if (is_chosen_lane(stored, pointer)) {
+		chosen_lane_print(store, n, size, place);
+		return true;
+	}
+	for (unsigned lane = 0; lane < n; lane++) {
+		struct choices choices = {.pointer = pointer, .lane = lane};
+
+		lanes[lane] = lane_find(stored, lane, &choices);
+		kept |= lanes[lane] & LANE_KEPT;
+	}
+	for (unsigned lane = 0; kept && lane < n; lane = end) {
+		for (end = lane + 1; end < n && lanes[end] == lanes[lane]; end++)
+			;
+		if (lanes[lane] & LANE_WRITTEN)
+			lanes_print(store, lane, end - lane, size, place,
+			            lanes[lane] == LANE_WRITTEN);
+	}
+	return kept;
+}
+
+static void store_accesses(LLVMValueRef value, const struct place *place)
+{
+	LLVMValueRef stored = LLVMGetOperand(value, 0);
+	struct place there = *place;
+
+	order_check(value, 1);
+	/* Addresses in memory are not followed. Events of copies are none. */
+	if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind &&
+	    !(is_opaque(LLVMTypeOf(stored)) &&
+	      pointer_of(LLVMGetOperand(value, 1)).base == BASE_OWN))
+		anything_print("it stores a pointer");
+	there.every = place->always &&
+	              block_counts_every(LLVMGetOperand(value, 1), LLVMGetInstructionParent(value));
+	if (!vector_store(value, &there))
+		access_print(pointer_of(LLVMGetOperand(value, 1)),
+		             LLVMStoreSizeOfType(analyse_layout, LLVMTypeOf(stored)), "write",
+		             &there, LLVMGetAlignment(value));
+}
+
 static void instruction_accesses(LLVMValueRef value, const struct place *place)
 {
-	struct place there = *place;
-	LLVMValueRef stored;
-
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMLoad:
 		order_check(value, 0);
@@ -679,18 +858,7 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 		             LLVMGetAlignment(value));
 		break;
 	case LLVMStore:
-		order_check(value, 1);
-		stored = LLVMGetOperand(value, 0);
-		/* Addresses in memory are not followed. Events of copies are none. */
-		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind &&
-		    !(is_opaque(LLVMTypeOf(stored)) &&
-		      pointer_of(LLVMGetOperand(value, 1)).base == BASE_OWN))
-			anything_print("it stores a pointer");
-		there.every = place->always && block_counts_every(LLVMGetOperand(value, 1),
-		                                                  LLVMGetInstructionParent(value));
-		access_print(pointer_of(LLVMGetOperand(value, 1)),
-		             LLVMStoreSizeOfType(analyse_layout, LLVMTypeOf(stored)), "write",
-		             &there, LLVMGetAlignment(value));
+		store_accesses(value, place);
 		break;
 	case LLVMAtomicRMW:
 	case LLVMAtomicCmpXchg:
