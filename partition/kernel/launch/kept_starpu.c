@@ -963,7 +963,8 @@ int kernel_kept_end(struct heddle_kernel_request *request)
 /* What launches have left on devices does not count there. */
 void kernel_kept_changed(const void *memory, size_t bytes)
 {
-	const struct kept_data *scattered = NULL;
+	const unsigned char *scattered = NULL;
+	size_t scattered_bytes = 0;
 
 	starpu_pthread_mutex_lock(&mutex);
 	for (struct kept_data *data = all; data; data = data->next) {
@@ -975,11 +976,15 @@ void kernel_kept_changed(const void *memory, size_t bytes)
 			kernel_spans_remove(&data->copies[d].only, piece.first, piece.end);
 			kernel_spans_remove(&data->copies[d].held, piece.first, piece.end);
 		}
-		scattered = is_scattered(data) ? data : scattered;
+		if (is_scattered(data)) {
+			scattered = data->host;
+			scattered_bytes = data->bytes;
+		}
 	}
 	starpu_pthread_mutex_unlock(&mutex);
+	/* The data may be gone by now. Then nothing of it is away. */
 	if (scattered)
-		memory_home(scattered->host, scattered->bytes, NULL);
+		memory_home(scattered, scattered_bytes, NULL);
 }
 
 int kernel_kept_fetch(const void *memory, size_t bytes)
