@@ -41,10 +41,8 @@ static void **data_of(unsigned a)
 static void work_free(void)
 {
 	for (unsigned a = 0; a < work.split.kernel.narguments; a++)
-		if (data_of(a)) {
-			split_changed(*data_of(a), work.split.kernel.arguments[a].bytes);
+		if (data_of(a))
 			free(*data_of(a));
-		}
 	arguments_drop(work.arguments, work.split.kernel.narguments);
 	work.arguments = NULL;
 }
