@@ -27,7 +27,7 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 #define NOISE 0.03
 #define SLOPE .35
 #define BEND 0.6
-#define REACH 8
+#define REACH 10
 /* The noise of points grows with their distance, in parts of that of the nearest ones: so many, and
  * so many more for each dimension. */
 #define NEAREST 3

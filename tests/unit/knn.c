@@ -534,7 +534,8 @@ static void test_product(void **state)
  * some jumps at half of all jobs, as where data leave a cache.
  * @param[out] factor by which ten others are predicted wrongly, as a logarithm
  * @return their mean error */
-static double random_law_error(unsigned seed, unsigned known, bool jumps, double *factor)
+static double random_law_error(struct heddle_history_rule rule, unsigned seed, unsigned known,
+                               bool jumps, double *factor)
 {
 	unsigned left = 10, n = known + left, dimensions, laws, d;
 	double exponents[3][5], factors[3], sum = 0;
@@ -566,7 +567,7 @@ static double random_law_error(unsigned seed, unsigned known, bool jumps, double
 		}
 		want *= (jumps && all > 5 ? 2 : 1) * (0.98 + rand() % 400 / 10000.);
 		if (i >= n - left) {
-			heddle_history_predict(&h, values, HEDDLE_HISTORY_FIT, SIZE_MAX, us);
+			heddle_history_predict(&h, values, rule, SIZE_MAX, us);
 			sum += fabs(us[0] - want) / want / left;
 			*factor += fabs(log(us[0] / want)) / left;
 			continue;
@@ -580,15 +581,17 @@ static double random_law_error(unsigned seed, unsigned known, bool jumps, double
 
 static void test_few_jobs(void **state)
 {
-	double smooth = 0, jumps = 0, factor = 0;
+	double smooth = 0, jumps = 0, quick = 0, factor = 0;
 
 	for (unsigned seed = 1; seed <= 100; seed++) {
-		smooth += random_law_error(seed, 30, false, &factor) / 100;
-		jumps += random_law_error(seed, 30, true, &factor) / 100;
+		smooth += random_law_error(HEDDLE_HISTORY_FIT, seed, 30, false, &factor) / 100;
+		jumps += random_law_error(HEDDLE_HISTORY_FIT, seed, 30, true, &factor) / 100;
+		quick += random_law_error(HEDDLE_HISTORY_QUICK, seed, 30, false, &factor) / 100;
 	}
-	print_message("errors %.3f, with jumps %.3f\n", smooth, jumps);
+	print_message("errors %.4f, with jumps %.3f, quick %.4f\n", smooth, jumps, quick);
 	assert_true(smooth < 0.09);
 	assert_true(jumps < 0.19);
+	assert_true(quick < 1.2 * smooth);
 }
 
 /* By what mean factor predictions from one to five jobs are wrong. */
@@ -602,7 +605,7 @@ static void test_very_few_jobs(void **state)
 		for (unsigned seed = 1; seed <= 200; seed++) {
 			double factor = 0;
 
-			random_law_error(seed, known[c], false, &factor);
+			random_law_error(HEDDLE_HISTORY_FIT, seed, known[c], false, &factor);
 			factors[c] += factor / 200;
 		}
 		print_message("%u jobs: factor %.2f\n", known[c], exp(factors[c]));
