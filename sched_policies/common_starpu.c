@@ -25,13 +25,6 @@ bool waiters_remove(struct waiters *waiters, unsigned worker)
 	       (atomic_fetch_and(&waiters->words[worker / WAITERS_PER_WORD], ~bit) & bit);
 }
 
-bool waiters_has(const struct waiters *waiters, unsigned worker)
-{
-	return atomic_load(&waiters->words[worker / WAITERS_PER_WORD]) >>
-	           worker % WAITERS_PER_WORD &
-	       1;
-}
-
 bool waiters_any(const struct waiters *waiters)
 {
 	for (unsigned i = 0; i < WAITERS_WORDS; i++)

@@ -28,7 +28,12 @@ struct waiters {
 void waiters_add(struct waiters *waiters, unsigned worker);
 /** @return whether it was waiting */
 bool waiters_remove(struct waiters *waiters, unsigned worker);
-bool waiters_has(const struct waiters *waiters, unsigned worker);
+static inline bool waiters_has(const struct waiters *waiters, unsigned worker)
+{
+	return atomic_load(&waiters->words[worker / WAITERS_PER_WORD]) >>
+	           worker % WAITERS_PER_WORD &
+	       1;
+}
 bool waiters_any(const struct waiters *waiters);
 /** Whether a worker need not look for work: its last look found nothing and nobody has woken it
  * since, or no task is there at all. Then it waits from now on.

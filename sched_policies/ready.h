@@ -93,6 +93,8 @@ struct ready_worker {
 	bool pool_last;     /**< its last task was of the pool */
 	bool rested;        /**< has found nothing to do since it ended a task */
 	double choosing_us; /**< time that it took to choose tasks since then */
+	/** Where all workers are cores: the task whose time is wanted, or NULL. */
+	const struct starpu_task *sample;
 	unsigned node;
 	unsigned started, done;             /**< tasks of the policy */
 	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
@@ -141,6 +143,7 @@ struct ready_context {
 	unsigned reference;
 	unsigned accelerators; /**< bit k: the workers of class k are no cores */
 	bool choosing;         /**< sorted, and there are several classes */
+	bool cores_only;       /**< all workers are cores: nobody chooses, nobody claims ahead */
 	bool patient;          /**< workers may leave tasks to others */
 	/** Under the policy heddle: the memories of accelerators; none where they share one. */
 	unsigned memories[STARPU_MAXNODES], nmemories;
@@ -164,6 +167,8 @@ struct ready_context {
 
 	/** Tasks on their way, in the pool and claimed; not those of local queues. */
 	_Alignas(64) atomic_size_t unstarted;
+	/** Workers that have a sample. */
+	atomic_uint samples;
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */
 	struct starpu_task *_Atomic inbox;
 
@@ -190,8 +195,10 @@ struct ready_context {
 	size_t most;          /**< of them at a time, since then */
 	bool flat;            /**< under a plan: nothing depends on the tasks of late */
 	bool special;         /**< there were tasks that not all of a class can run */
-	/** Tasks for which the pool had no memory, the first one first. */
-	struct starpu_task *late;
+	/** Tasks that were handed in and are not in the pool, the first one first: it had no memory
+	 * for them, or need not have them. */
+	struct starpu_task *late, *latest;
+	bool late_alike; /**< they are of no worker in particular, and of one priority */
 	/** What the pool was given last. */
 	struct {
 		bool plain; /**< of no worker in particular */
@@ -273,6 +280,14 @@ unsigned ready_home(const struct ready_context *c, struct starpu_task *task);
 
 /** Puts what was handed in into the pool, in order; the mutex is held. */
 void ready_inbox_empty(struct ready_context *c);
+
+/** Takes the oldest task, of what was handed in and need not go through the pool: all that waits is
+ * alike. The mutex is held.
+ * @return NULL: the pool says what there is, or the worker cannot run the task */
+struct starpu_task *ready_inbox_oldest(struct ready_context *c, unsigned id);
+
+/** Puts tasks, chained, behind others that are not in the pool. The mutex is held. */
+void ready_late_add(struct ready_context *c, struct starpu_task *first);
 
 /* ---- ready_take_starpu.c ---- */
 
@@ -424,6 +439,10 @@ size_t ready_local_types(struct ready_context *c, double least, double us,
 double ready_local_still_us(const struct ready_context *c, double now_us);
 
 /* ---- ready_done_starpu.c ---- */
+
+/** Where all workers are cores, one takes a task: decides whether its time is wanted. The mutex is
+ * held. */
+void ready_sample_choose(struct ready_context *c, unsigned id, const struct starpu_task *task);
 
 /** Hooks around the execution. */
 void ready_pre_exec(struct starpu_task *task, unsigned ctx);

@@ -15,7 +15,7 @@
 /* With one class of devices, tasks are measured for later runs alone: the first
  * ones, then one in so many. */
 #define SAMPLES_FIRST 64
-#define SAMPLES_EVERY 16
+#define SAMPLES_EVERY 32
 /* A worker reports an estimate that has changed by less than a factor of two at most so often, us:
  * times of short tasks go up and down. */
 #define REPORT_EVERY 10000
@@ -36,12 +36,71 @@ static bool is_sample(const struct ready_context *c, const struct ready_worker *
 	       worker->done % SAMPLES_EVERY == 0;
 }
 
+/* ---- where all workers are cores ---- */
+
+void ready_sample_choose(struct ready_context *c, unsigned id, const struct starpu_task *task)
+{
+	struct ready_worker *worker = &c->workers[id];
+	unsigned n = worker->started++;
+
+	if (n >= SAMPLES_FIRST && n % SAMPLES_EVERY)
+		return;
+	/* The last one may have ended elsewhere. */
+	if (!worker->sample)
+		atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
+	worker->sample = task;
+}
+
+/* The worker that begins or ends a task now, if its time is wanted; else NULL. Mostly that is known
+ * without the worker's number. */
+static struct ready_worker *core_samples(struct ready_context *c, const struct starpu_task *task)
+{
+	struct ready_worker *worker;
+
+	if (!atomic_load_explicit(&c->samples, memory_order_relaxed))
+		return NULL;
+	worker = &c->workers[starpu_worker_get_id_check()];
+	return worker->sample == task ? worker : NULL;
+}
+
+static void core_begins(struct ready_context *c, struct starpu_task *task)
+{
+	struct ready_worker *worker = core_samples(c, task);
+
+	if (!worker)
+		return;
+	/* Its data may be gone when it has ended. */
+	heddle_estimate_key(task);
+	worker->start_us[0] = starpu_timing_now();
+}
+
+static void core_ends(struct ready_context *c, struct starpu_task *task)
+{
+	struct ready_worker *worker = core_samples(c, task);
+
+	if (!worker)
+		return;
+	worker->sample = NULL;
+	atomic_fetch_sub_explicit(&c->samples, 1, memory_order_relaxed);
+	heddle_estimate_executed(
+	    task, worker - c->workers,
+	    heddle_clock_kernel_us(task, starpu_timing_now() - worker->start_us[0]));
+}
+
+/* ---- hooks ---- */
+
 void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
-	unsigned id = starpu_worker_get_id_check();
-	struct ready_worker *worker = &c->workers[id];
+	struct ready_worker *worker;
+	unsigned id;
 
+	if (c->cores_only && !is_foreign(task)) {
+		core_begins(c, task);
+		return;
+	}
+	id = starpu_worker_get_id_check();
+	worker = &c->workers[id];
 	if (!is_foreign(task)) {
 		if (is_sample(c, worker)) {
 			/* Its data may be gone when it has ended. */
@@ -166,10 +225,18 @@ static void gap_note(struct ready_context *c, struct ready_worker *worker, doubl
 void ready_post_exec(struct starpu_task *task, unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
-	unsigned id = starpu_worker_get_id_check();
-	struct ready_worker *worker = &c->workers[id];
+	struct ready_worker *worker;
+	unsigned id;
 
-	if (is_foreign(task) || !ends_here(worker, task))
+	if (is_foreign(task))
+		return;
+	if (c->cores_only) {
+		core_ends(c, task);
+		return;
+	}
+	id = starpu_worker_get_id_check();
+	worker = &c->workers[id];
+	if (!ends_here(worker, task))
 		return;
 	if (is_sample(c, worker)) {
 		double before_us = worker->done_us;
@@ -180,7 +247,7 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 		ready_queue_done(c, worker, us);
 	}
 	worker->done++;
-	if (worker->done == worker->started)
+	if (c->plan && worker->done == worker->started)
 		atomic_store_explicit(&worker->rests_since_us, starpu_timing_now(),
 		                      memory_order_relaxed);
 }

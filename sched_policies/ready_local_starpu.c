@@ -385,15 +385,12 @@ void ready_local_open(struct ready_context *c, unsigned class)
 /* Puts the tasks of a queue behind others that wait for the pool. */
 static void queue_empty(struct ready_context *c, struct queue *queue)
 {
-	struct starpu_task **end = &c->late, *task;
+	struct starpu_task *task;
 
-	while (*end)
-		end = &(*end)->next;
 	policy_lock_briefly(&queue->mutex);
 	while ((task = heddle_heap_pop(&queue->heap))) {
 		task->next = NULL;
-		*end = task;
-		end = &task->next;
+		ready_late_add(c, task);
 		atomic_fetch_add(&c->unstarted, 1);
 	}
 	hints_set(queue);

@@ -103,16 +103,45 @@ static int pool_add(struct ready_context *c, struct starpu_task *task, double no
 	return heddle_pool_push_entry(c->pool, &entry);
 }
 
+void ready_late_add(struct ready_context *c, struct starpu_task *first)
+{
+	if (!c->late)
+		c->late_alike = true;
+	for (struct starpu_task *task = first; task; task = task->next) {
+		if (c->late)
+			c->latest->next = task;
+		else
+			c->late = task;
+		c->latest = task;
+		c->late_alike = c->late_alike && task->priority == c->late->priority &&
+		                task->where == c->late->where &&
+		                policy_task_tag(task) == HEDDLE_POOL_UNIFORM;
+	}
+}
+
+struct starpu_task *ready_inbox_oldest(struct ready_context *c, unsigned id)
+{
+	struct starpu_task *task;
+
+	if (heddle_pool_count(c->pool))
+		return NULL;
+	if (ready_inbox_waits(c))
+		ready_late_add(c, inbox_take(c));
+	task = c->late;
+	if (!task || !c->late_alike || !policy_accepts(task, &id))
+		return NULL;
+	c->late = task->next;
+	task->next = NULL;
+	return task;
+}
+
 void ready_inbox_empty(struct ready_context *c)
 {
-	struct starpu_task **end = &c->late;
 	double now_us;
 
 	if (!c->late && !ready_inbox_waits(c))
 		return;
-	while (*end)
-		end = &(*end)->next;
-	*end = inbox_take(c);
+	ready_late_add(c, inbox_take(c));
 	now_us = c->choosing ? starpu_timing_now() : 0;
 	if (!heddle_pool_count(c->pool) && !c->claims.total) {
 		c->busy_since_us = now_us;
@@ -247,7 +276,7 @@ int ready_push(struct starpu_task *task)
 	int local;
 
 	eligible_find(c, task, type, &eligible);
-	local = ready_local_class(c, task, estimates, eligible.classes);
+	local = c->local ? ready_local_class(c, task, estimates, eligible.classes) : -1;
 	/* Handed in, the task may be done and freed at once. */
 	starpu_push_task_end(task);
 	if (local >= 0 && local_put(c, task, local, type, eligible.classes))

@@ -548,10 +548,59 @@ static bool pool_pop(struct ready_requester *requester, struct heddle_pool_entry
 	return member;
 }
 
-struct starpu_task *ready_pop(unsigned ctx)
+/* Takes the first task for a core, as take_or_wait() does. */
+static struct starpu_task *cores_take(struct ready_context *c, unsigned id)
 {
-	struct ready_context *c = ready_context(ctx);
-	unsigned id = starpu_worker_get_id_check();
+	struct heddle_pool_entry entry;
+
+	do {
+		waiters_remove(&c->waiters, id);
+		entry.item = ready_inbox_oldest(c, id);
+		if (entry.item)
+			return entry.item;
+		ready_inbox_empty(c);
+		if (heddle_pool_pop(c->pool, c->workers[id].class, INT_MIN, policy_accepts, &id,
+		                    &entry))
+			return entry.item;
+		waiters_add(&c->waiters, id);
+	} while (ready_inbox_waits(c));
+	return NULL;
+}
+
+/* Where all workers are cores, there is nothing to choose, to claim, or to find in local queues. */
+static struct starpu_task *cores_pop(struct ready_context *c, unsigned id)
+{
+	const struct ready_requester requester = {.c = c, .id = id};
+	struct starpu_task *task = NULL;
+	struct wake_list wake = {.n = 0};
+
+	if (waiters_stay(&c->waiters, id, &c->unstarted)) {
+		policy_let_others(id, &c->waiters, 0);
+		return NULL;
+	}
+	/* Mostly it is free. */
+	if (STARPU_PTHREAD_MUTEX_TRYLOCK(&c->mutex) && !pool_lock(&requester))
+		return NULL;
+	if (starpu_sched_ctx_contains_worker(id, c->id))
+		task = cores_take(c, id);
+	else
+		waiters_remove(&c->waiters, id);
+	if (task) {
+		atomic_fetch_sub(&c->unstarted, 1);
+		ready_sample_choose(c, id, task);
+	}
+	if (waiters_any(&c->waiters))
+		wake_list_make(c, &wake);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	wake_list_wake(&wake, &c->waiters);
+	if (task)
+		policy_choose_implementation(task, id, c->id);
+	return task;
+}
+
+/* The same for any worker. */
+static struct starpu_task *any_pop(struct ready_context *c, unsigned id)
+{
 	struct ready_worker *worker = &c->workers[id];
 	struct heddle_pool_entry entry;
 	struct ready_requester requester = {.c = c, .id = id, .trying = -1, .left = -1};
@@ -576,11 +625,19 @@ struct starpu_task *ready_pop(unsigned ctx)
 	worker->pool_last = true;
 	if (requester.left >= 0)
 		claims_left_behind(entry.item, requester.left, id);
-	policy_choose_implementation(entry.item, id, ctx);
+	policy_choose_implementation(entry.item, id, c->id);
 	ready_queue_fetch(c, id, &requests);
 	if (c->plan && worker->accelerator)
 		worker->choosing_us += starpu_timing_now() - requester.now_us;
 	return entry.item;
+}
+
+struct starpu_task *ready_pop(unsigned ctx)
+{
+	struct ready_context *c = ready_context(ctx);
+	unsigned id = starpu_worker_get_id_check();
+
+	return c->cores_only ? cores_pop(c, id) : any_pop(c, id);
 }
 
 void ready_pass_on(struct ready_context *c, unsigned id)
