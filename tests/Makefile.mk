@@ -173,6 +173,7 @@ sim_tests = \
 	tests/sim/local \
 	tests/sim/model \
 	tests/sim/noise \
+	tests/sim/path \
 	tests/sim/policies \
 	tests/sim/priorities \
 	tests/sim/product \
