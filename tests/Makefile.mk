@@ -281,6 +281,7 @@ native_scripts = \
 	tests/tools/examples.sh \
 	tests/tools/factor.sh \
 	tests/tools/man.sh \
+	tests/tools/manual.sh \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
 	tests/tools/progress.sh \

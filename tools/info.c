@@ -94,6 +94,10 @@ static void print_parameter(const json_t *parameter)
 	       json_number_value(json_object_get(parameter, "default")));
 }
 
+/* What stands in place of a strategy where a loop has one. */
+static const char tasks_doc[] =
+    "no strategy: equal tasks, HEDDLE_PARTS for each worker, which the policy places";
+
 static void print_strategies(const json_t *strategies)
 {
 	json_t *strategy, *parameter;
@@ -108,6 +112,7 @@ static void print_strategies(const json_t *strategies)
 		json_array_foreach(json_object_get(strategy, "parameters"), p, parameter)
 		    print_parameter(parameter);
 	}
+	printf("  tasks: %s\n", tasks_doc);
 }
 
 static void print_variables(const json_t *variables)
@@ -238,6 +243,7 @@ void info_print_man_page(void)
 	       "A strategy is named NAME[:KEY=VALUE,...] in HEDDLE_STRATEGY or in a loop.\n");
 	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
 		print_strategy(*s);
+	print_tagged("tasks", tasks_doc);
 	printf(".SH ENVIRONMENT\n");
 	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
