@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tests/unit/test.h"
 #include "apps/common/random.h"
@@ -348,7 +347,6 @@ static void test_blackscholes_saturation(void **state)
 
 int main(void)
 {
-	const char *given = getenv("HEDDLE_TEST_SEED");
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_histogram),
 	    cmocka_unit_test(test_histogram_clocks),
@@ -358,7 +356,6 @@ int main(void)
 	    cmocka_unit_test(test_blackscholes_saturation),
 	};
 
-	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-	print_message("HEDDLE_TEST_SEED=%ju\n", (uintmax_t)seed);
+	seed = test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

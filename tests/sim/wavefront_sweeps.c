@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "tests/sim/wavefront.h"
 
@@ -275,12 +274,10 @@ static void random_vectors(struct heddle_wavefront *wave, unsigned *seed)
 
 static void test_order(void **state)
 {
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? (unsigned)atoi(given) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 	char path[sizeof(simulated_directory) + 16];
 	int gpus[2];
 
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	unsetenv("HEDDLE_TEST_SEED");
 	snprintf(path, sizeof(path), "%s/tiles", simulated_directory);
 	setenv("HEDDLE_TILE_LOG", path, 1);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <heddle/heddle.h>
 
@@ -500,11 +499,9 @@ int main(void)
 	    cmocka_unit_test(unsuitable_images_are_refused),
 	    cmocka_unit_test(read_and_written),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 	int failed;
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	if (starpu_init(NULL))
 		return 77;

@@ -1131,8 +1131,7 @@ int main(void)
 	    cmocka_unit_test(failures),
 	    cmocka_unit_test(failures_of_what_stays),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 	int failed;
 
 	if (starpu_init(NULL))
@@ -1141,7 +1140,6 @@ int main(void)
 		starpu_shutdown();
 		return 77;
 	}
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	heddle_kernels_unload();

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <starpu.h>
 
 #include "codelets/programs.h"
@@ -136,11 +135,9 @@ int main(void)
 	    cmocka_unit_test(test_lots),
 	    cmocka_unit_test(test_too_little_memory),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
 	int failed;
 
-	seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
+	seed = test_seed();
 	if (starpu_init(NULL) || !starpu_cpu_worker_get_count())
 		return 77;
 	failed = codelets_load("nbia") ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

@@ -459,10 +459,8 @@ static void slowed(unsigned rounds, unsigned *seed)
 
 static unsigned seed_new(void)
 {
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? (unsigned)atoi(given) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	unsetenv("HEDDLE_TEST_SEED");
 	return seed;
 }

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <starpu.h>
 
@@ -169,10 +168,9 @@ static void run_parts(const struct heddle_wavefront *wave, int n, uint32_t *fiel
 
 static void test_parts(void **unused)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 	int rounds = brief ? 6 : ROUNDS;
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < rounds; round++) {
 		int n = 1 + rand_r(&seed) % MOST;
 		size_t rows = 2 * n + rand_r(&seed) % 60, columns = 1 + rand_r(&seed) % 90;

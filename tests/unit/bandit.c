@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "partition/kernel/split/arms.h"
 #include "test.h"
@@ -379,10 +378,8 @@ int main(void)
 	    cmocka_unit_test(chunks_in_noise),
 	    cmocka_unit_test(chunks_change),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

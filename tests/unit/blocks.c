@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <heddle/strategy.h>
 
@@ -232,7 +231,6 @@ static void test_streams(void **state)
 
 static void random_callers(unsigned seed)
 {
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	srandom(seed);
 	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
 		for (int i = 0; i < 300; i++)
@@ -243,11 +241,9 @@ static void random_callers(unsigned seed)
 
 static void test_random_callers(void **state)
 {
-	const char *seed = getenv("HEDDLE_TEST_SEED");
-
 	/* Paces of uneven loops grew beyond all numbers with this one. */
 	random_callers(1);
-	random_callers(seed ? (unsigned)atoi(seed) : (unsigned)time(NULL));
+	random_callers(test_seed());
 }
 
 static void test_specifications(void **state)

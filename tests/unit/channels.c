@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/mpi/demand.h"
 #include "partition/mpi/flow_agreement.h"
@@ -767,9 +766,7 @@ int main(void)
 	    cmocka_unit_test(test_agreement), cmocka_unit_test(test_wanted),
 	    cmocka_unit_test(test_untried),   cmocka_unit_test(test_start),
 	};
-	const char *given_seed = getenv("HEDDLE_TEST_SEED");
 
-	random_state = given_seed ? strtoul(given_seed, NULL, 0) : (unsigned long)time(NULL);
-	print_message("HEDDLE_TEST_SEED=%ju\n", (uintmax_t)random_state);
+	random_state = test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "sched_policies/dqaa.h"
 #include "sched_policies/gain.h"
@@ -21,10 +20,8 @@ enum { CPU, GPU, GPU2, CLASSES };
 
 static void seed_draw(void)
 {
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u (HEDDLE_TEST_SEED repeats it)\n", seed);
 	srand(seed);
 }
 

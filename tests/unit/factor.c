@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "apps/factor/graph.h"
 #include "apps/factor/matrix.h"
@@ -298,10 +297,8 @@ int main(void)
 	    cmocka_unit_test(test_known),     cmocka_unit_test(test_wrong),
 	    cmocka_unit_test(test_breakdown), cmocka_unit_test(test_symmetry),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
 
-	seed = given ? (unsigned)strtoul(given, NULL, 0) : (unsigned)time(NULL);
-	print_message("seed %u\n", seed);
+	seed = test_seed();
 	factor_cpu_prepare();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "codelets/floyd/floyd.h"
 #include "tests/unit/test.h"
@@ -166,10 +165,8 @@ int main(void)
 	    cmocka_unit_test(test_reference),
 	    cmocka_unit_test(test_tiles),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 
 	srand(seed);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "sched_policies/heap.h"
 #include "tests/unit/test.h"
@@ -52,14 +51,12 @@ static size_t first_of(const int *priorities, const char *inside)
 /* Items come and go at random; each pop is compared with a search through all. */
 static void test_random(void **state)
 {
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 	struct heddle_heap heap = {0};
 	static int priorities[N];
 	static char inside[N];
 	size_t n = 0;
 
-	print_message("seed %u\n", seed);
 	while (n < N || heap.n) {
 		if (n < N && (!heap.n || rand_r(&seed) % 5 < 3)) {
 			priorities[n] = rand_r(&seed) % 40 - 20;

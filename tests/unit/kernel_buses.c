@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/kernel/split/buses.h"
 #include "tests/unit/test.h"
@@ -455,10 +454,8 @@ int main(void)
 	    cmocka_unit_test(any_machine),
 	};
 
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

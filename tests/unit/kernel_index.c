@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/kernel/access/affine.h"
 #include "partition/kernel/access/index.h"
@@ -885,10 +884,8 @@ int main(void)
 	    cmocka_unit_test(rows_merge),
 	    cmocka_unit_test(exits),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

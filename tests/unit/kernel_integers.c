@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/kernel/access/index.h"
 #include "test.h"
@@ -462,10 +461,8 @@ static void integers_are_sound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(integers_are_sound)};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "partition/kernel/access/analysis.h"
@@ -874,8 +873,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(unknown_calls), cmocka_unit_test(versions),
 	    cmocka_unit_test(long_chains),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
 	if (argc != 3)
 		return 2;
@@ -888,7 +886,7 @@ int main(int argc, char **argv)
 		fputs("no OpenCL device\n", stderr);
 		return 77;
 	}
-	printf("HEDDLE_TEST_SEED=%ld, descriptions: %s\n", seed, argv[2]);
+	print_message("descriptions: %s\n", argv[2]);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

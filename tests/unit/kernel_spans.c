@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/kernel/access/spans.h"
 #include "tests/unit/test.h"
@@ -166,10 +165,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(in_order), cmocka_unit_test(too_many),
 	                                   cmocka_unit_test(random_changes),
 	                                   cmocka_unit_test(by_rows)};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

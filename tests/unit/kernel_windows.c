@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/kernel/access/windows.h"
 #include "partition/kernel/split/arms.h"
@@ -81,10 +80,8 @@ int main(void)
 	    cmocka_unit_test(not_forward),
 	    cmocka_unit_test(what_is_fetched),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "codelets/nbia/nbia.h"
 #include "tests/unit/test.h"
@@ -241,11 +240,9 @@ int main(void)
 	    cmocka_unit_test(test_features), cmocka_unit_test(test_stripes),
 	    cmocka_unit_test(test_groups),   cmocka_unit_test(test_largest),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 
 	srand(seed);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	nbia_tables(table);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

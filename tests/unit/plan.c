@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sched_policies/area.h"
 #include "sched_policies/graph.h"
@@ -1035,10 +1034,8 @@ int main(void)
 	    PLAN(sends_once),
 	    PLAN(random),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u (HEDDLE_TEST_SEED repeats it)\n", seed);
 	srand(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

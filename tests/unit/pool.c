@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sched_policies/pool.h"
 #include "tests/unit/test.h"
@@ -683,11 +682,9 @@ static void model_step(uintptr_t item, size_t *n)
 
 static void test_random_against_the_definition(void **state)
 {
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 	size_t n = 0;
 
-	print_message("seed %u (HEDDLE_TEST_SEED repeats it)\n", seed);
 	srand(seed);
 	for (uintptr_t item = 1; item <= 20000; item++)
 		model_step(item, &n);

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/stream/queues.h"
 #include "tests/unit/test.h"
@@ -215,9 +214,7 @@ int main(void)
 	    cmocka_unit_test(test_random),
 	    cmocka_unit_test(test_readers),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
 
-	random_state = given ? strtoul(given, NULL, 0) : (unsigned long)time(NULL);
-	print_message("HEDDLE_TEST_SEED=%ju\n", (uintmax_t)random_state);
+	random_state = test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -431,10 +431,8 @@ int main(void)
 	    cmocka_unit_test(nonsense_is_refused),
 	    cmocka_unit_test(sharing_costs),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
+	unsigned seed = test_seed();
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
 	srand48(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #ifdef HEDDLE_HAVE_PARASAIL
 #include <parasail.h>
 #include <parasail/matrices/blosum62.h>
@@ -366,10 +365,8 @@ int main(void)
 	    cmocka_unit_test(test_blosum62_of_parasail),
 	    cmocka_unit_test(test_scores_of_parasail),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 
 	srand(seed);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "apps/common/random.h"
 #include "apps/nbia/classifier.h"
@@ -217,11 +216,9 @@ int main(void)
 	    cmocka_unit_test(test_tiles),           cmocka_unit_test(test_regions),
 	    cmocka_unit_test(test_tiles_of_images), cmocka_unit_test(test_resolutions),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
 
-	seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	seed = test_seed();
 	srand(seed);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	nbia_tables(table);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

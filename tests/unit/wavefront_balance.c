@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "partition/wavefront/balance.h"
 #include "partition/wavefront/tiles.h"
@@ -223,14 +222,12 @@ static void test_pieces(void **state)
 
 int main(void)
 {
-	const char *given = getenv("HEDDLE_TEST_SEED");
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_speed),        cmocka_unit_test(test_quarter),
 	    cmocka_unit_test(test_not_worth_it), cmocka_unit_test(test_bounds),
 	    cmocka_unit_test(test_cuts),         cmocka_unit_test(test_pieces),
 	};
 
-	seed = given ? (unsigned)atoi(given) : (unsigned)time(NULL);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
+	seed = test_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cuda_runtime_api.h>
 
 #include "codelets/floyd/floyd.h"
@@ -252,8 +251,7 @@ int main(void)
 	    cmocka_unit_test(test_heat2d),
 	    cmocka_unit_test(test_strmatch),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	unsigned seed = test_seed();
 	int devices;
 
 	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
@@ -263,6 +261,5 @@ int main(void)
 	if (cudaStreamCreate(&stream) != cudaSuccess)
 		return 1;
 	srand(seed);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
