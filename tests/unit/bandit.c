@@ -199,7 +199,7 @@ static double normal(void)
  * launches by `noise`; one in twenty is held up. */
 static double near_ways(double apart, double noise, int nlaunches, double *worst)
 {
-	enum { MACHINES = 300 };
+	enum { MACHINES = 1000 };
 	double sum = 0;
 
 	*worst = 0;
@@ -336,7 +336,7 @@ static void near_others(void **state)
 static void chunks_in_noise(void **state)
 {
 	static const double us[] = {100, 105, 110, 115};
-	enum { ROUNDS = 200, LAUNCHES = 150 };
+	enum { ROUNDS = 400, LAUNCHES = 150 };
 	double sum = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {

@@ -358,7 +358,7 @@ static double falling_rate(unsigned concurrent)
 /* The mean throughput of many long runs whose rounds are noisy. */
 static double mean_rate(double (*curve)(unsigned), double noise)
 {
-	enum { RUNS = 200, ROUNDS = 1024 };
+	enum { RUNS = 800, ROUNDS = 1024 };
 	double sum = 0;
 
 	for (int run = 0; run < RUNS; run++) {
