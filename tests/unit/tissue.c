@@ -59,6 +59,7 @@ static void make_samples(double distance, double features[SAMPLES][NBIA_FEATURES
 
 static void test_classifier(void **state)
 {
+	enum { DRAWS = 30 };
 	static double features[SAMPLES][NBIA_FEATURES];
 	enum tissue labels[SAMPLES];
 	struct classifier classifier;
@@ -76,17 +77,20 @@ static void test_classifier(void **state)
 		assert_true(verdict.confidence >= 0.99 && verdict.confidence <= 1);
 	}
 	assert_int_equal(wrong, 0);
-	/* Classes that overlap are rarely told apart with confidence. */
-	make_samples(1, features, labels);
-	assert_int_equal(classifier_train(SAMPLES, (const double(*)[NBIA_FEATURES])features, labels,
-	                                  &classifier),
-	                 0);
-	make_samples(1, features, labels);
-	for (int s = wrong = 0; s < SAMPLES; s++) {
-		classifier_decide(&classifier, features[s], &verdict);
-		wrong += verdict.confidence > 0.99;
+	/* Classes that overlap are rarely told apart with confidence: by some classifiers more
+	 * often, since they saw few samples. */
+	for (int draw = 0; draw < DRAWS; draw++) {
+		make_samples(1, features, labels);
+		assert_int_equal(classifier_train(SAMPLES, (const double(*)[NBIA_FEATURES])features,
+		                                  labels, &classifier),
+		                 0);
+		make_samples(1, features, labels);
+		for (int s = 0; s < SAMPLES; s++) {
+			classifier_decide(&classifier, features[s], &verdict);
+			wrong += verdict.confidence > 0.99;
+		}
 	}
-	assert_true(wrong < SAMPLES / 4);
+	assert_true(wrong < DRAWS * SAMPLES / 20);
 	labels[0] = labels[3];
 	assert_int_equal(
 	    classifier_train(2, (const double(*)[NBIA_FEATURES])features, labels, &classifier),
