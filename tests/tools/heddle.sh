@@ -56,7 +56,7 @@ if ! grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
 	expect 2 "^Try .heddle app kernels --help'" "$heddle" app kernels nosuch
 fi
 expect 0 '^Contenders: cpu-only' "$heddle" bench --help
-expect 0 '^  cholesky  *a factorisation' "$heddle" bench --help
+expect 0 '^  spmv  *a sparse matrix' "$heddle" bench --help
 
 interval() {
 	"$heddle" plan interval --cd 99 --cc 0.69 --us 20000 --uc 10000 "$@"
