@@ -33,12 +33,15 @@ static void time_set(struct hdss_worker *worker, double start, double pace)
 	}
 }
 
-static void worker_remember(struct hdss_worker *worker, const struct blocks_memory_worker *memory)
+static void worker_remember(struct hdss_worker *worker, const struct blocks_memory_worker *memory,
+                            double run)
 {
 	worker->pace = memory->time.pace;
 	worker->largest = memory->largest;
 	worker->last = memory->largest.n;
 	worker->learned = true;
+	/* It will ask ahead again. Where starts are long one block may be best. */
+	worker->pipelined = memory->pipelined && memory->time.start.us < HDSS_LONG_START * run;
 	time_set(worker, memory->time.start.us, memory->time.pace);
 }
 
@@ -60,7 +63,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 		h->starts[worker->time.kind].start = worker->time.start;
 		h->starts[worker->time.kind].follow = worker->time.follow;
 		if (worker->time.pace > 0 && worker->largest.n > 0)
-			worker_remember(&h->worker[w], worker);
+			worker_remember(&h->worker[w], worker, memory->crew.all_us);
 	}
 	blocks_hdss_crew_begin(b, memory);
 }
@@ -213,6 +216,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		if (workers[w].pace <= 0)
 			workers[w].pace = memory->workers[w].time.pace;
 		memory->workers[w].time = workers[w];
+		memory->workers[w].pipelined |= h->worker[w].pipelined;
 	}
 	if (!error)
 		largest_learn(h, memory);

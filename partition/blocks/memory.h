@@ -15,6 +15,7 @@
 struct blocks_memory_worker {
 	struct costs_worker time;          /**< pace 0: nothing is known */
 	struct heddle_block_point largest; /**< block; its size is work */
+	bool pipelined;                    /**< had a block while another one was under way */
 };
 
 /** Strategies that auto chooses among; the first one is hdss. */
