@@ -16,17 +16,20 @@
 
 #include "partition/blocks/hdss.h"
 
-/* Accelerators below this part of all will not be faster than all. */
-#define LEAST_PART (1 / 3.0)
+/* Accelerators below this part of all will not be faster than all, although beside cores they may
+ * look several times slower than they are alone. The smaller their part is, the sooner a trial
+ * shows that it fails. */
+#define LEAST_PART (1 / 10.0)
 /* Gains below this part may be noise. */
 #define GAIN 1.03
-/* A loop that has run so often is likely to run again. It runs so many times as often before the
- * next trial, or, without cores, before a run of all workers again: times may have been disturbed,
- * and costs may have changed. The least time grows by a little from run to run. It tells nothing
- * where a run takes so many times as long on average: then more runs come before a trial. */
-#define TRIAL_RUNS 3
-#define UNLIKE_RUNS 6
+/* A loop that has run so often is likely to run again, and the latest of these runs knew it. It
+ * runs so many times as often before the next trial, or, without cores, before a run of all workers
+ * again: times may have been disturbed, and costs may have changed. Runs with cores that slow the
+ * others take longest, so these are rarer. The least time grows by a little from run to run. It
+ * tells nothing where a run takes so many times as long on average. */
+#define TRIAL_RUNS 2
 #define TRIAL_AGAIN 4
+#define ALL_AGAIN 8
 #define TRIAL_SPREAD 1.25
 #define FORGOTTEN 1.02
 /* Without cores all that they would have done is asked of the accelerators after this part of a
@@ -79,16 +82,15 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 {
 	const struct blocks_crew *crew = &memory->crew;
 	struct hdss *h = b->state;
-	unsigned least;
 	bool unlike;
 
 	if (!b->parameters[HDSS_CREW] || !hdss_accelerators(b) || !(crew->all_us > 0))
 		return;
 	unlike = crew->mean_us >= TRIAL_SPREAD * crew->all_us;
 	h->crew.all_us = unlike ? crew->mean_us : crew->all_us;
-	least = hdss_larger(unlike ? UNLIKE_RUNS : TRIAL_RUNS, crew->trial);
 	h->crew.parked = crew->accelerators ? crew->runs < crew->trial
-	                                    : crew->runs >= least && trial_pays(b, h->crew.all_us);
+	                                    : crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) &&
+	                                          trial_pays(b, h->crew.all_us);
 }
 
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work)
@@ -144,7 +146,7 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 		crew->accelerators = h->crew.parked && h->now * GAIN * crew->mean_us <
 		                                           h->crew.all_us * h->crew.all_us;
 		if (!before || !crew->accelerators)
-			crew->trial = TRIAL_AGAIN * crew->runs;
+			crew->trial = (crew->accelerators ? ALL_AGAIN : TRIAL_AGAIN) * crew->runs;
 	} else if (crew->accelerators) {
 		/* Iterations may have become cheap or dear since the cores were last there. */
 		crew->accelerators = false;
