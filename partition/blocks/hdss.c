@@ -389,7 +389,7 @@ static bool asks_ahead(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
-	return h->known && b->workers[worker].blocks_under_way &&
+	return h->known && !b->at_hand && b->workers[worker].blocks_under_way &&
 	       h->worker[worker].largest.us >=
 	           SURE_STARTS * blocks_hdss_known_start(b, worker, false);
 }
@@ -455,7 +455,7 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 	h->known &= !h->run_blocks.lost;
 	h->uneven &= !h->run_blocks.lost;
 	if (b->workers[worker].blocks_under_way > 1) {
-		w->pipelined = true;
+		w->pipelined = !b->at_hand;
 	} else {
 		w->cold = true;
 		w->clock = hdss_larger(w->clock, h->now);

@@ -27,6 +27,7 @@ struct home {
 struct mpi_claims {
 	struct heddle_strategy *strategy;
 	bool overlaps;                   /* a rank may have two ranges */
+	bool at_hand;                    /* at home there is all that iterations read */
 	size_t alignment;                /* 1 or more */
 	size_t bytes;                    /* sent for an iteration away from home */
 	size_t left;                     /* iterations that are not computed */
@@ -72,6 +73,7 @@ int mpi_claims_create(const struct mpi_claims_problem *problem, struct mpi_claim
 	claims->left = problem->n;
 	claims->bytes = problem->bytes;
 	claims->moved = problem->moved ? problem->moved : &claims->own_moved;
+	claims->at_hand = problem->at_hand;
 	claims->alignment = problem->alignment ? problem->alignment : 1;
 	claims->nranks = problem->nranks;
 	claims->nhomes = problem->homes ? problem->nranks : 1;
@@ -200,6 +202,7 @@ bool mpi_claims_next(struct mpi_claims *claims, unsigned rank, struct mpi_range 
 	unsigned home = home_choose(claims, rank);
 	size_t n, most = home_allows(claims, rank, home);
 
+	claims->strategy->at_hand = claims->at_hand && (claims->nhomes == 1 || home == rank);
 	if (!has_room(claims, rank) || !most || !(n = heddle_strategy_next(claims->strategy, rank)))
 		return false;
 	*range = home_take(&claims->homes[home], n < most ? n : most,

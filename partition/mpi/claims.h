@@ -32,6 +32,9 @@ struct mpi_claims_problem {
 	/** Rank r has the data of iterations homes[r] to homes[r + 1] - 1: nranks + 1 entries from
 	 * 0 to n. NULL: where iterations run makes no difference. */
 	const size_t *homes;
+	/** A rank has all that iterations at home read; without `homes`, that any read. Then
+	 * nothing is gained by many short ranges. */
+	bool at_hand;
 	size_t bytes; /**< that are sent for an iteration away from home, there and back */
 	/** What it takes to send iterations, of earlier runs; learns more. NULL: it is not kept. */
 	struct heddle_block_time *moved;

@@ -55,6 +55,19 @@ static size_t iteration_bytes(const struct node *node)
 	return bytes;
 }
 
+/* Whether nobody fetches what iterations at home read. */
+static bool data_at_hand(const struct node *node)
+{
+	for (unsigned i = 0; i < node->narrays; i++) {
+		const struct node_array *array = &node->arrays[i];
+
+		if (!node_array_shared(array) && array->access.mode & STARPU_R &&
+		    array->place.layout == HEDDLE_MPI_ON_RANK)
+			return false;
+	}
+	return true;
+}
+
 /* What earlier runs of the loop on this communicator have told of the ranks. */
 static struct blocks_memory **memory_of(struct node *node)
 {
@@ -81,6 +94,7 @@ int node_share_begin(struct node *node)
 	    .n = node->loop->n,
 	    .nranks = node->nranks,
 	    .alignment = node->loop->alignment,
+	    .at_hand = data_at_hand(node),
 	    .bytes = iteration_bytes(node),
 	};
 	size_t *homes;

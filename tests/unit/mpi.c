@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "estimator/block_time.h"
 #include "partition/mpi/agreement.h"
 #include "partition/mpi/claims.h"
 #include "partition/mpi/layout.h"
@@ -453,6 +454,61 @@ static void test_again(void **state)
 	free(memory);
 }
 
+/* Machines whose ranks have accelerators, and parts of the data, of which none must come: blocks of
+ * accelerators are short so that data comes and goes while they compute; a range need not be. What
+ * a range costs beside its iterations was a large part of runs of few milliseconds. */
+static void test_data_at_hand(void **state)
+{
+	enum { MACHINES = 100, RUNS = 4 };
+	double us[2] = {0}, ideal_us = 0;
+	size_t homes[MAXRANKS + 1], ranges[2] = {0};
+	unsigned seed = test_seed();
+	struct machine machine;
+
+	for (int i = 0; i < MACHINES; i++) {
+		struct mpi_claims_problem problem = {
+		    .strategy = "hdss", .homes = homes, .bytes = 8};
+		bool alike = rand_r(&seed) % 2;
+
+		machine_choose(&machine, &seed);
+		machine.nranks += machine.nranks == 1;
+		machine.send_us = 0.01;
+		machine.message_us = 30;
+		machine.overhead_us += 50;
+		problem.nranks = machine.nranks;
+		for (unsigned r = 0; r < machine.nranks; r++) {
+			machine.rate[r] = alike ? 100 : 10 * (1 + rand_r(&seed) % 20);
+			problem.n += machine.rate[r] * 5000;
+			machine.late_us[r] = 0;
+		}
+		for (unsigned r = 0; r <= machine.nranks; r++)
+			homes[r] = problem.n / machine.nranks * r;
+		homes[machine.nranks] = problem.n;
+		for (int at_hand = 0; at_hand < 2; at_hand++) {
+			struct blocks_memory *memory = NULL;
+			struct heddle_block_time moved = {0};
+
+			problem.at_hand = at_hand;
+			problem.moved = &moved;
+			problem.memory = NULL;
+			for (int run = 0; run < RUNS; run++) {
+				struct outcome outcome =
+				    simulate_again(&problem, &machine, &memory);
+
+				problem.memory = memory;
+				us[at_hand] += outcome.us;
+				ranges[at_hand] += outcome.ranges;
+				ideal_us += at_hand ? outcome.ideal_us : 0;
+			}
+			free(memory);
+		}
+	}
+	print_message("ideal %.0f us, %.0f us in %zu ranges, at hand %.0f us in %zu\n", ideal_us,
+	              us[0], ranges[0], us[1], ranges[1]);
+	assert_true(us[1] < us[0]);
+	assert_true(4 * ranges[1] < 3 * ranges[0]);
+}
+
 /* Who helps takes what the owner comes to last. */
 static void test_help_from_the_end(void **state)
 {
@@ -653,6 +709,7 @@ int main(void)
 	    cmocka_unit_test(test_at_home),
 	    cmocka_unit_test(test_dear_to_send),
 	    cmocka_unit_test(test_again),
+	    cmocka_unit_test(test_data_at_hand),
 	    cmocka_unit_test(test_help_from_the_end),
 	    cmocka_unit_test(test_bad_strategy),
 	    cmocka_unit_test(test_silence),
