@@ -77,6 +77,13 @@ unsigned mpi_place_share(unsigned n, unsigned rank, unsigned nranks, unsigned *f
 	return (size_t)n * (rank + 1) / nranks;
 }
 
+unsigned mpi_place_said(const char *number, unsigned all)
+{
+	int n = number ? atoi(number) : -1;
+
+	return n < 0 ? all : (unsigned)n;
+}
+
 unsigned mpi_place_free(unsigned cores, unsigned accelerators)
 {
 	return accelerators && cores >= CORES_LEAST + accelerators;

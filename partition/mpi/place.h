@@ -21,6 +21,9 @@ int mpi_place_cores(hwloc_topology_t topology, const hwloc_const_cpuset_t *bound
 /** Which of n things a rank has: *first to before the result. */
 unsigned mpi_place_share(unsigned n, unsigned rank, unsigned nranks, unsigned *first);
 
+/** How many of all devices a variable of StarPU's names. NULL, and a number below 0: all. */
+unsigned mpi_place_said(const char *number, unsigned all);
+
 /** How many cores have no worker, for the thread that calls MPI: an accelerator would wait for its
  * answers where it shares a core. Where there are few cores, none. */
 unsigned mpi_place_free(unsigned cores, unsigned accelerators);

@@ -175,7 +175,7 @@ static unsigned devices_take(const struct machine *machine, const struct starpu_
 	size_t length = 0;
 
 	if (is_said(said))
-		return getenv(runtime->number) ? atoi(getenv(runtime->number)) : own.n;
+		return mpi_place_said(getenv(runtime->number), own.n);
 	if (wanted >= 0)
 		return wanted;
 	for (int r = 0; r < machine->nranks; r++)

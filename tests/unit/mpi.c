@@ -96,6 +96,15 @@ static void test_ranks_divide_devices(void **state)
 			}
 }
 
+/* STARPU_NCUDA=-1 is StarPU's default. It counted as 4294967295 devices. */
+static void test_devices_said(void **state)
+{
+	assert_int_equal(mpi_place_said(NULL, 4), 4);
+	assert_int_equal(mpi_place_said("-1", 4), 4);
+	assert_int_equal(mpi_place_said("0", 4), 0);
+	assert_int_equal(mpi_place_said("2", 4), 2);
+}
+
 static void test_free_core(void **state)
 {
 	assert_int_equal(mpi_place_free(64, 0), 0);
@@ -701,6 +710,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_ranks_divide_a_machine),
 	    cmocka_unit_test(test_ranks_divide_devices),
+	    cmocka_unit_test(test_devices_said),
 	    cmocka_unit_test(test_free_core),
 	    cmocka_unit_test(test_cut),
 	    cmocka_unit_test(test_move),
