@@ -90,9 +90,11 @@ struct ready_worker {
 	unsigned class;           /**< of devices */
 	/* The worker's own. */
 	bool accelerator;
-	bool pool_last;     /**< its last task was of the pool */
-	bool rested;        /**< has found nothing to do since it ended a task */
-	double choosing_us; /**< time that it took to choose tasks since then */
+	bool pool_last;       /**< its last task was of the pool */
+	bool rested;          /**< has found nothing to do since it ended a task */
+	double idle_since_us; /**< under a plan, nothing has been pushed since then; 0: not known */
+	unsigned pushed;      /**< tasks of the context by then */
+	double choosing_us;   /**< time that it took to choose tasks since then */
 	/** Where all workers are cores: the task whose time is wanted, or NULL. */
 	const struct starpu_task *sample;
 	unsigned node;
@@ -167,6 +169,8 @@ struct ready_context {
 
 	/** Tasks on their way, in the pool and claimed; not those of local queues. */
 	_Alignas(64) atomic_size_t unstarted;
+	/** Under a plan: tasks so far. It wraps around. */
+	atomic_uint pushed;
 	/** Workers that have a sample. */
 	atomic_uint samples;
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */

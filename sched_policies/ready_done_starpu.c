@@ -228,14 +228,17 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	struct ready_worker *worker;
 	unsigned id;
 
-	if (is_foreign(task))
-		return;
 	if (c->cores_only) {
-		core_ends(c, task);
+		if (!is_foreign(task))
+			core_ends(c, task);
 		return;
 	}
 	id = starpu_worker_get_id_check();
 	worker = &c->workers[id];
+	if (is_foreign(task)) {
+		worker->idle_since_us = 0;
+		return;
+	}
 	if (!ends_here(worker, task))
 		return;
 	if (is_sample(c, worker)) {

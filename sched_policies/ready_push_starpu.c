@@ -279,6 +279,8 @@ int ready_push(struct starpu_task *task)
 	local = c->local ? ready_local_class(c, task, estimates, eligible.classes) : -1;
 	/* Handed in, the task may be done and freed at once. */
 	starpu_push_task_end(task);
+	if (c->plan)
+		atomic_fetch_add_explicit(&c->pushed, 1, memory_order_relaxed);
 	if (local >= 0 && local_put(c, task, local, type, eligible.classes))
 		return 0;
 	atomic_fetch_add(&c->unstarted, 1);

@@ -27,6 +27,11 @@
  */
 #define PATIENCE 50
 #define DOZE 100
+/* A core for which nothing at all has come for a while sleeps for this part of that time, but at
+ * most so long, us: the cores may do a loop's blocks, or not take part in it, and then 60 cores
+ * that poll take the time of the threads that serve accelerators. */
+#define IDLE_PART 0.125
+#define IDLE_MOST 1000
 
 /* ---- choosing ---- */
 
@@ -435,8 +440,26 @@ static void take_or_wait(struct ready_requester *requester, struct heddle_pool_e
 	} while (ready_inbox_waits(c));
 }
 
+/* How long a core sleeps for which nothing has come, neither tasks of the context nor others; us.
+ */
+static double idle_nap_us(struct ready_context *c, unsigned id, double roused_us)
+{
+	struct ready_worker *worker = &c->workers[id];
+	unsigned pushed = atomic_load_explicit(&c->pushed, memory_order_relaxed);
+	double now_us = starpu_timing_now(), nap_us;
+
+	if (worker->idle_since_us <= 0 || pushed != worker->pushed) {
+		worker->idle_since_us = now_us;
+		worker->pushed = pushed;
+	}
+	nap_us = IDLE_PART * (now_us - fmax(worker->idle_since_us, roused_us));
+	if (starpu_sched_ctx_overlapping_ctxs_on_worker(id))
+		nap_us = fmin(nap_us, SHORT_NAP);
+	return nap_us < DOZE ? 0 : fmin(nap_us, IDLE_MOST);
+}
+
 /* How long a worker sleeps that found nothing, us. */
-static unsigned nap_us(const struct ready_context *c, unsigned id)
+static unsigned nap_us(struct ready_context *c, unsigned id)
 {
 	const struct ready_worker *worker = &c->workers[id];
 	double roused_us = atomic_load(&worker->roused_us);
@@ -448,8 +471,11 @@ static unsigned nap_us(const struct ready_context *c, unsigned id)
 		return SHORT_NAP;
 	if (ready_rests(c, worker->class))
 		return fmin(fmax(waited_us, SHORT_NAP), NAP);
-	if (!POLICY_WORKERS_POLL || worker->accelerator || !ready_is_planned(c) ||
-	    worker->waits_since_us <= 0 || !atomic_load(&c->unstarted))
+	if (!POLICY_WORKERS_POLL || worker->accelerator || !c->plan)
+		return 0;
+	if (!something_waits(c))
+		return idle_nap_us(c, id, roused_us);
+	if (!ready_is_planned(c) || worker->waits_since_us <= 0 || !atomic_load(&c->unstarted))
 		return 0;
 	return starpu_timing_now() > worker->waits_since_us + PATIENCE ? DOZE : 0;
 }

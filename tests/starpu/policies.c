@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -384,6 +385,49 @@ static void body_meet(struct record *record)
 		usleep(50);
 }
 
+/* How often the first core has slept. */
+static long sleeps;
+
+static void body_sleeps(struct record *record)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+	sleeps = usage.ru_nvcsw;
+}
+
+static long sleeps_ask(void)
+{
+	struct starpu_task *task = task_make(&anywhere, &records[0]);
+
+	records_clear();
+	records[0].body = body_sleeps;
+	task->execute_on_a_specific_worker = 1;
+	task->workerid = starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
+	task->synchronous = 1;
+	task_submit(task);
+	return sleeps;
+}
+
+/* Cores that poll take the time of the threads of accelerators. */
+static void test_idle_cores_sleep(void **state)
+{
+	long slept = 0;
+
+#ifndef STARPU_NON_BLOCKING_DRIVERS
+	skip();
+#endif
+	if (strcmp(setting.policy, "heddle") || !setting.nopencl || !setting.ncpus)
+		skip();
+	for (unsigned round = 0; slept < 50 && round < 100; round++) {
+		long before = sleeps_ask();
+
+		usleep(100000);
+		slept += sleeps_ask() - before;
+	}
+	assert_true(slept >= 50);
+}
+
 static void test_nothing_is_hoarded(void **state)
 {
 	unsigned nworkers = starpu_worker_get_count();
@@ -499,6 +543,7 @@ static int run(const char *title)
 	    cmocka_unit_test(test_workerids),
 	    cmocka_unit_test(test_pinned),
 	    cmocka_unit_test(test_idle_workers_let_others),
+	    cmocka_unit_test(test_idle_cores_sleep),
 	    cmocka_unit_test(test_nothing_is_hoarded),
 	    cmocka_unit_test(test_claims_of_a_busy_worker_are_taken_back),
 	    cmocka_unit_test(test_kinds),
