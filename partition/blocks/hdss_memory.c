@@ -216,7 +216,8 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		if (workers[w].pace <= 0)
 			workers[w].pace = memory->workers[w].time.pace;
 		memory->workers[w].time = workers[w];
-		memory->workers[w].pipelined |= h->worker[w].pipelined;
+		/* Ranks tell it with each range: data may be there. */
+		memory->workers[w].pipelined |= h->worker[w].pipelined && !b->ranks;
 	}
 	if (!error)
 		largest_learn(h, memory);
