@@ -525,6 +525,27 @@ __kernel void elements_of_vectors(__global float2 *pairs, __global float4 *some,
 		some[i - get_global_size(0) / 2].w = in[i];
 }
 
+/* An element gets what another one had: that is written, though it was loaded from there. */
+__kernel void moved(__global float4 *all, __global float2 *halves, __global const uint *key, int n)
+{
+	size_t at = get_global_id(0) * n;
+	float4 last;
+	float2 half_last;
+
+	for (int i = 0; i < n; i++) {
+		float4 old = all[at + i];
+		float2 half_old = halves[at + i];
+
+		if (i && key[at + i] & 1) {
+			all[at + i] = last;
+			half_old.x = half_last.x;
+			halves[at + i] = half_old;
+		}
+		last = old;
+		half_last = half_old;
+	}
+}
+
 /* Compilers make memset() and memcpy() of such loops. A prefetch changes nothing. */
 __kernel void cleared(__global float *restrict out, __global float *restrict copy,
                       __global const float *restrict in, int n)

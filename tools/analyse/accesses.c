@@ -699,6 +699,19 @@ static bool choice_new(struct choices *choices, LLVMValueRef value, unsigned fro
 
 static int lane_find(LLVMValueRef vector, unsigned from, struct choices *choices);
 
+/* Whether a phi has no value of an earlier iteration than the pointer has, which was loaded from
+ * somewhere else. */
+static bool is_of_pointer(LLVMValueRef phi, LLVMValueRef pointer)
+{
+	LLVMBasicBlockRef made;
+
+	if (!LLVMIsAInstruction(pointer))
+		return true;
+	made = LLVMGetInstructionParent(pointer);
+	return made != LLVMGetInstructionParent(phi) &&
+	       block_dominates(made, LLVMGetInstructionParent(phi));
+}
+
 /* @param first the operand from which on they are vectors, of which the value is one */
 static int lane_of_choice(LLVMValueRef value, int first, unsigned from, struct choices *choices)
 {
@@ -736,7 +749,9 @@ static int lane_find(LLVMValueRef vector, unsigned from, struct choices *choices
 		           ? LANE_KEPT
 		           : LANE_WRITTEN;
 	if (LLVMIsAPHINode(vector))
-		return lane_of_choice(vector, 0, from, choices);
+		return is_of_pointer(vector, choices->pointer)
+		           ? lane_of_choice(vector, 0, from, choices)
+		           : LANE_WRITTEN;
 	if (LLVMIsASelectInst(vector))
 		return lane_of_choice(vector, 1, from, choices);
 	if (LLVMIsAShuffleVectorInst(vector))

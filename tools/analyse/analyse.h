@@ -140,6 +140,9 @@ struct place {
  * @return whether there are few enough of them to follow conditions */
 bool block_find_all(void);
 
+/** Whether every path to another block goes through a block. Of too many blocks: false. */
+bool block_dominates(LLVMBasicBlockRef block, LLVMBasicBlockRef other);
+
 /** Prints the guards in front of a block. */
 struct place block_place(LLVMBasicBlockRef block);
 

@@ -13,6 +13,7 @@
 
 static LLVMBasicBlockRef blocks[MAXBLOCKS];
 static unsigned nblocks;
+static bool all_found;
 /* Where each goes to: successors[first_successor[b]] and on. */
 static unsigned successors[MAXEDGES], first_successor[MAXBLOCKS + 1];
 
@@ -73,6 +74,7 @@ bool block_find_all(void)
 			successors[nedges++] = block_index(LLVMGetSuccessor(end, k));
 	}
 	first_successor[nblocks] = nedges;
+	all_found = true;
 	return true;
 }
 
@@ -86,6 +88,11 @@ static bool dominates(unsigned block, unsigned other)
 		reach(blocks[block], NULL, reached[block]);
 	known[block] = true;
 	return block == other || !reached[block][other];
+}
+
+bool block_dominates(LLVMBasicBlockRef block, LLVMBasicBlockRef other)
+{
+	return all_found && dominates(block_index(block), block_index(other));
 }
 
 static bool goes_to(unsigned block, unsigned to)
