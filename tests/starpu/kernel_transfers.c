@@ -214,6 +214,14 @@ static const char source[] =
     "{\n"
     "	out[2 * get_global_id(0)] = in[get_global_id(0)];\n"
     "}\n"
+    "__kernel void halves(__global float4 *out, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	if (i < n)\n"
+    "		out[i].xy = i;\n"
+    "	else\n"
+    "		out[i - n].zw = i;\n"
+    "}\n"
     "__kernel void scattered(__global float *out, __global const float *in, int n)\n"
     "{\n"
     "	out[(long)get_global_id(0) * 5 % n] = in[get_global_id(0)];\n"
@@ -420,6 +428,38 @@ static void gaps(void **state)
 		assert_true(y[i] == (i % 2 ? -i : i / 2));
 }
 
+/* Devices that store all of a vector to write some of its elements do not do so in one array, also
+ * where the kernel, as the program says, reads nothing. */
+static void elements(void **state)
+{
+	struct heddle_kernel_stats stats;
+	int n = N / 2;
+	struct heddle_kernel kernel = {
+	    .source = source_fresh(),
+	    .name = "halves",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 2,
+	    .arguments = {{.type = HEDDLE_KERNEL_HOST,
+	                   .mode = STARPU_W,
+	                   .pointer = y,
+	                   .bytes = 2 * N * sizeof(*y)},
+	                  {.type = HEDDLE_KERNEL_VALUE, .pointer = &n, .bytes = sizeof(n)}},
+	    .method = "linear", /* each device computes some */
+	};
+
+	hooks_reset();
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	for (int i = 0; i < 2 * N; i++)
+		assert_true(y[i] == i / 4 + (i % 4 < 2 ? 0 : n));
+	if (!analysed())
+		return;
+	assert_int_equal(stats.nworkers, 2);
+	for (unsigned w = 0; w < stats.nworkers; w++)
+		assert_true(stats.workers[w].out_bytes > 0);
+}
+
 /* Scattered results: comparing with what was there before tells them from the rest. */
 static void scattered(void **state)
 {
@@ -526,6 +566,7 @@ int main(void)
 	    cmocka_unit_test(alone_each), cmocka_unit_test(rows),
 	    cmocka_unit_test(gaps),       cmocka_unit_test(scattered),
 	    cmocka_unit_test(failures),   cmocka_unit_test(short_of_memory),
+	    cmocka_unit_test(elements),
 	};
 	int failed;
 

@@ -398,6 +398,14 @@ size_t index_alignment(const struct index_kernel *kernel, unsigned argument)
 	return alignment;
 }
 
+bool index_reads(const struct index_kernel *kernel, unsigned argument)
+{
+	for (unsigned i = 0; i < kernel->naccesses; i++)
+		if (kernel->accesses[i].argument == (int)argument && kernel->accesses[i].read)
+			return true;
+	return false;
+}
+
 /* ---- classes: how the windows of different ranges lie to each other ---- */
 
 static const char *const class_names[] = {"UNUSED", "CONTIGUOUS", "SLAB", "HALO",

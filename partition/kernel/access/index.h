@@ -195,6 +195,9 @@ struct index_guard {
 struct index_kernel;
 size_t index_alignment(const struct index_kernel *kernel, unsigned argument);
 
+/** Whether a kernel reads an argument anywhere. */
+bool index_reads(const struct index_kernel *kernel, unsigned argument);
+
 /** A kernel's description. */
 struct index_kernel {
 	char *refusal; /**< why it must run on one device, or NULL */

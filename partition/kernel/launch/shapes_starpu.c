@@ -278,6 +278,17 @@ static size_t alignment_of(const struct heddle_kernel_request *request, unsigned
 	return alignment;
 }
 
+/* Whether a kernel reads what it writes in mode STARPU_W: the windows do not say so. It may store
+ * all of a vector to write some of its elements, while another device writes the others. */
+static bool reads_unasked(const struct heddle_kernel_request *request, unsigned a)
+{
+	bool reads = false;
+
+	for (unsigned b = 0; b < request->given.narguments; b++)
+		reads |= request->same[b] == (int)a && index_reads(&request->kernel->index, b);
+	return reads && request->given.arguments[a].mode == STARPU_W;
+}
+
 bool kernel_in_place(const struct heddle_kernel_request *request,
                      const struct kernel_device *device, unsigned a, const struct index_use *use,
                      bool dry)
@@ -288,8 +299,8 @@ bool kernel_in_place(const struct heddle_kernel_request *request,
 	/* A dry run must not write into the host's array. A failed part is undone from a copy,
 	 * which needs a window that no other device writes into. */
 	return index_window_empty(&use->write) ||
-	       (!dry &&
-	        (index_window_empty(&use->read) || (use->write.dense && !use->write.pitch)));
+	       (!dry && ((index_window_empty(&use->read) && !reads_unasked(request, a)) ||
+	                 (use->write.dense && !use->write.pitch)));
 }
 
 /* Bytes to and from a device with a bus, and those to be merged. */
