@@ -280,6 +280,7 @@ static const struct example examples[] = {
      {8},
      {{'B', 64 * 5 * 4}, {'B', 64 * 5 * 2}, {'U', 64 * 5}, {'i', 5}},
      "CONTIGUOUS/CONTIGUOUS CONTIGUOUS/CONTIGUOUS CONTIGUOUS/-"},
+    {"four_loops", 1, {32}, {4}, {{'B', 32 * 108}}, "-/CONTIGUOUS+"},
     {"cleared",
      1,
      {256},

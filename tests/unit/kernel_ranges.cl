@@ -546,6 +546,18 @@ __kernel void moved(__global float4 *all, __global float2 *halves, __global cons
 	}
 }
 
+/* Each item clears a piece of four dimensions. */
+__kernel void four_loops(__global float *out)
+{
+	__global float *piece = out + get_global_id(0) * 3 * 3 * 3 * 4;
+
+	for (int z = 0; z < 3; z++)
+		for (int y = 0; y < 3; y++)
+			for (int x = 0; x < 3; x++)
+				for (int c = 0; c < 4; c++)
+					piece[((z * 3 + y) * 3 + x) * 4 + c] = 0;
+}
+
 /* Compilers make memset() and memcpy() of such loops. A prefetch changes nothing. */
 __kernel void cleared(__global float *restrict out, __global float *restrict copy,
                       __global const float *restrict in, int n)
