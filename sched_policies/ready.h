@@ -145,7 +145,7 @@ struct ready_context {
 	unsigned reference;
 	unsigned accelerators; /**< bit k: the workers of class k are no cores */
 	bool choosing;         /**< sorted, and there are several classes */
-	bool cores_only;       /**< all workers are cores: nobody chooses, nobody claims ahead */
+	bool cores_only;       /**< all workers are cores of one memory: nobody chooses or claims */
 	bool patient;          /**< workers may leave tasks to others */
 	/** Under the policy heddle: the memories of accelerators; none where they share one. */
 	unsigned memories[STARPU_MAXNODES], nmemories;

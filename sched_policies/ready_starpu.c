@@ -94,7 +94,9 @@ static struct ready_context *context_create(unsigned ctx, struct ready_traits tr
 	c->nclasses = heddle_device_classes();
 	c->choosing = traits.sorted && (several || (traits.planned && nodes_differ(c)));
 	c->patient = c->choosing && CAN_HOLD;
-	c->cores_only = !several && !c->accelerators && !c->workers[0].accelerator;
+	/* Cores of several memories (STARPU_USE_NUMA) may have a plan, and inputs to fetch. */
+	c->cores_only =
+	    !several && !c->accelerators && !c->workers[0].accelerator && !nodes_differ(c);
 	if (!claims_create(&c->claims, nworkers)) {
 		if (!heddle_pool_create(&c->pool)) {
 			c->claims.looks = traits.planned;

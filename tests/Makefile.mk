@@ -132,6 +132,7 @@ starpu_tests = \
 	tests/starpu/loop \
 	tests/starpu/loop_indexed \
 	tests/starpu/nbia \
+	tests/starpu/numa \
 	tests/starpu/policies \
 	tests/starpu/stress \
 	tests/starpu/wavefront \
