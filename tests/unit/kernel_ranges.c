@@ -281,6 +281,7 @@ static const struct example examples[] = {
      {{'B', 64 * 5 * 4}, {'B', 64 * 5 * 2}, {'U', 64 * 5}, {'i', 5}},
      "CONTIGUOUS/CONTIGUOUS CONTIGUOUS/CONTIGUOUS CONTIGUOUS/-"},
     {"four_loops", 1, {32}, {4}, {{'B', 32 * 108}}, "-/CONTIGUOUS+"},
+    {"six_loops", 1, {32}, {4}, {{'B', 32 * 216}}, "-/CONTIGUOUS+"},
     {"cleared",
      1,
      {256},

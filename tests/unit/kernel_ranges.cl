@@ -558,6 +558,20 @@ __kernel void four_loops(__global float *out)
 					piece[((z * 3 + y) * 3 + x) * 4 + c] = 0;
 }
 
+/* Each item clears a piece of six dimensions. */
+__kernel void six_loops(__global float *out)
+{
+	__global float *piece = out + get_global_id(0) * 3 * 2 * 3 * 2 * 3 * 2;
+
+	for (int u = 0; u < 3; u++)
+		for (int v = 0; v < 2; v++)
+			for (int w = 0; w < 3; w++)
+				for (int x = 0; x < 2; x++)
+					for (int y = 0; y < 3; y++)
+						for (int z = 0; z < 2; z++)
+							piece[((((u * 2 + v) * 3 + w) * 2 + x) * 3 + y) * 2 + z] = 0;
+}
+
 /* Compilers make memset() and memcpy() of such loops. A prefetch changes nothing. */
 __kernel void cleared(__global float *restrict out, __global float *restrict copy,
                       __global const float *restrict in, int n)

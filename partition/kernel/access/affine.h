@@ -18,7 +18,7 @@ struct affine_step {
 	int loop; /**< loops of the same number make their rounds together */
 };
 
-#define AFFINE_MAXSTEPS 4
+#define AFFINE_MAXSTEPS 6
 
 /** k[0..2] count for group numbers, k[3..5] for item numbers. */
 struct affine {
