@@ -119,6 +119,7 @@ static int auto_begin(struct heddle_strategy *b)
 static size_t auto_next(struct heddle_strategy *b, unsigned worker)
 {
 	inner(b)->ranks = b->ranks;
+	inner(b)->scattered = b->scattered;
 	inner(b)->at_hand = b->at_hand;
 	return heddle_strategy_next(inner(b), worker);
 }

@@ -223,6 +223,9 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		largest_learn(h, memory);
 	if (!error && !memory->runs)
 		memory->error = unequal(h, memory);
+	/* It is not known where the blocks were: what they took tells of their workers alone. */
+	if (b->scattered)
+		costs_init(&memory->costs, b->total);
 	memory->runs++;
 	free(workers);
 	return error;

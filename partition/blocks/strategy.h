@@ -36,8 +36,9 @@ struct heddle_strategy {
 	void *state;                             /**< the strategy's own */
 	size_t total;                            /**< iterations seen so far, extensions included */
 	size_t remaining;
-	bool stream;  /**< was extended: how long it will be is not known */
-	bool ranks;   /**< workers are: messages begin their blocks, which takes different times */
+	bool stream; /**< was extended: how long it will be is not known */
+	bool ranks;  /**< workers are: messages begin their blocks, which takes different times */
+	bool scattered; /**< blocks are not given in the order of their iterations */
 	bool at_hand; /**< the next block's data need not come: nothing of it hides behind others */
 	unsigned nworkers;
 	unsigned long

@@ -56,8 +56,10 @@ static int strategy_make(const struct mpi_claims_problem *given, struct mpi_clai
 		status = heddle_strategy_create(given->strategy, &problem, &claims->strategy);
 	}
 	free(workers);
-	if (status >= 0)
+	if (status >= 0) {
 		claims->strategy->ranks = true;
+		claims->strategy->scattered = claims->nhomes > 1;
+	}
 	if (status >= 0 && given->memory)
 		blocks_memory_use(claims->strategy, given->memory);
 	return status;
@@ -217,9 +219,15 @@ bool mpi_claims_next(struct mpi_claims *claims, unsigned rank, struct mpi_range 
 void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, const struct mpi_range *range,
                           double us)
 {
-	heddle_strategy_completed(claims->strategy, rank, range->n, us);
+	struct heddle_block_time *time = &claims->times[rank];
+	bool away = claims->nhomes > 1 && range->home != rank;
+
+	/* A rank that waited for the data of others is not slow: `moved` has what that took. */
+	heddle_strategy_completed(claims->strategy, rank, range->n,
+	                          away && time->pace > 0 ? heddle_block_time_us(time, range->n)
+	                                                 : us);
 	if (range->home == rank)
-		heddle_block_time_add(&claims->times[rank], range->n, us, true, true);
+		heddle_block_time_add(time, range->n, us, true, true);
 	claims->under_way[rank] -= range->n;
 	claims->running -= range->n;
 	claims->left -= range->n;

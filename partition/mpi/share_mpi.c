@@ -55,7 +55,8 @@ static size_t iteration_bytes(const struct node *node)
 	return bytes;
 }
 
-/* Whether nobody fetches what iterations at home read. */
+/* Whether what iterations at home read is at home, but for the rows that windows at its edges
+ * reach. */
 static bool data_at_hand(const struct node *node)
 {
 	for (unsigned i = 0; i < node->narrays; i++) {

@@ -31,7 +31,7 @@ takes() {
 		fail "$app: not all ranks did something: $(cat "$work/out")"
 }
 takes 132788.6 blackscholes --size 1M
-takes 865.2 boxfilter --size 2048
+takes 848.3 boxfilter --size 2048
 takes 668.1 histogram --size 4M
 takes 563.0 mandelbrot --size 1024
 takes 241962.1 floyd --size 1000

@@ -463,6 +463,39 @@ static void test_again(void **state)
 	free(memory);
 }
 
+/* What it took to send iterations tells nothing of a rank's rate, nor of the place where these
+ * iterations were in the order of claims: later runs have as few ranges as they need. */
+static void test_again_dear_to_send(void **state)
+{
+	static const size_t homes[] = {0, 4000, 8000, 12000, 16000};
+	struct heddle_block_time moved = {0};
+	struct mpi_claims_problem problem = {.strategy = "hdss",
+	                                     .nranks = 4,
+	                                     .n = 16000,
+	                                     .homes = homes,
+	                                     .bytes = 128000,
+	                                     .at_hand = true,
+	                                     .moved = &moved};
+	struct machine machine = {.nranks = 4,
+	                          .rate = {2, 2, 2, 2},
+	                          .overhead_us = 20,
+	                          .message_us = 400,
+	                          .late_us = {0, 0, 2500, 500},
+	                          .send_us = 2000};
+	struct blocks_memory *memory = NULL;
+
+	for (int run = 0; run < 6; run++) {
+		struct outcome outcome = simulate_again(&problem, &machine, &memory);
+
+		problem.memory = memory;
+		print_message("run %d: %.0f us in %zu ranges, %zu away from home\n", run,
+		              outcome.us, outcome.ranges, outcome.abroad);
+		if (run)
+			assert_true(outcome.us < 6500 && outcome.ranges < 40);
+	}
+	free(memory);
+}
+
 /* Machines whose ranks have accelerators, and parts of the data, of which none must come: blocks of
  * accelerators are short so that data comes and goes while they compute; a range need not be. What
  * a range costs beside its iterations was a large part of runs of few milliseconds. */
@@ -719,6 +752,7 @@ int main(void)
 	    cmocka_unit_test(test_at_home),
 	    cmocka_unit_test(test_dear_to_send),
 	    cmocka_unit_test(test_again),
+	    cmocka_unit_test(test_again_dear_to_send),
 	    cmocka_unit_test(test_data_at_hand),
 	    cmocka_unit_test(test_help_from_the_end),
 	    cmocka_unit_test(test_bad_strategy),
