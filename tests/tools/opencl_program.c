@@ -5,7 +5,9 @@
  * program may, and checks what it gets. With an argument it does the test of that name alone.
  */
 #define CL_TARGET_OPENCL_VERSION 120
+#ifndef CL_USE_DEPRECATED_OPENCL_1_1_APIS /* StarPU 1.4's flags say so, too */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#endif
 #include <CL/cl.h>
 
 #include <pthread.h>
