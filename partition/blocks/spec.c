@@ -45,9 +45,11 @@ static const struct blocks_strategy *strategy_find(const char *name, size_t leng
 		}
 	}
 #define ROW(row) " " #row
-	heddle_refuse(
-	    -EINVAL, "\"%.*s\" is not a block strategy%s There are" BLOCKS_STRATEGIES(ROW),
-	    (int)length, name, *heddle_name_meant(name, length, nearest, meant) ? meant : ".");
+	heddle_refuse(-EINVAL,
+	              "\"%.*s\" is not a block strategy%s There are" BLOCKS_STRATEGIES(
+	                  ROW) "; loops also take tasks",
+	              (int)length, name,
+	              *heddle_name_meant(name, length, nearest, meant) ? meant : ".");
 #undef ROW
 	return NULL;
 }

@@ -85,7 +85,7 @@ expect 0 '^gpu  *800  *80.00%  *1  *100.0$' plan --table --strategy axel:cuda=8
 expect 2 'did you mean gss' plan --strategy gs
 expect 2 'no parameter "chunks"; did you mean chunk? It has chunk ' plan --strategy css:chunks=2
 # Only what is near is suggested.
-expect 2 '"nosuch" is not a block strategy. There are hdss ' plan --strategy nosuch
+expect 2 '"nosuch" is not a block strategy. There are hdss .*; loops also take tasks$' plan --strategy nosuch
 expect 2 'no parameter "size". It has chunk ' plan --strategy css:size=2
 # The blocks of two workers with one name could not be told apart.
 machine '{"n": 10, "workers": [{"name": "a", "rate": 1}, {"name": "b", "rate": 1}, {"name": "a", "rate": 1}]}'
