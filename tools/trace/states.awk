@@ -62,7 +62,8 @@ function clipped(time) {
 
 # Of tasks that are pushed and popped StarPU writes blanks between the words.
 /^9 +[0-9.]+ +p[uo] / { gsub(/ +/, OFS) }
-# With this event the clocks of ranks are set.
+# With this event the clocks of ranks are set. StarPU 1.4.7 puts words around the rank.
+$1 == 9 && $3 == "prog_event" && $5 ~ /^"end of MPI_Barrier, rank [0-9]+"$/ { gsub(/[^0-9]/, "", $5) }
 $1 == 9 && $3 == "prog_event" && $5 ~ /^[0-9]+$/ { $5 = "\"rank " $5 " begins its first run over ranks\"" }
 # StarPU 1.4 quotes a task's name.
 $1 == 20 { $5 = unquoted($5) }
