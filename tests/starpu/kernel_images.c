@@ -374,7 +374,7 @@ static void read_and_written(void **state)
 	                             "(uint4)(at.x, at.y, 0, w)) & 63); }\n";
 	struct heddle_kernel given = {.source = source,
 	                              .name = "twice",
-	                              .options = "-cl-std=CL2.0",
+	                              .options = "-cl-std=CL3.0",
 	                              .dimensions = 2,
 	                              .global = {32, 32},
 	                              .local = {8, 8},
