@@ -279,6 +279,17 @@ static int step_node(const struct growth *growth, LLVMValueRef phi)
 	return step;
 }
 
+/* Whether a number is extended with zeros that is not negative: then it is extended with its sign,
+ * too. LLVM from 18 on has this where earlier ones extend with the sign. */
+static bool extends_both(LLVMValueRef extension)
+{
+#if LLVM_VERSION_MAJOR >= 18
+	return LLVMIsAZExtInst(extension) && LLVMGetNNeg(extension);
+#else
+	return false;
+#endif
+}
+
 /* What the test of a loop compares with a bound. */
 struct tested {
 	LLVMValueRef value, bound;
@@ -296,13 +307,13 @@ static bool tested_read(LLVMValueRef compare, bool negated, bool swapped, struct
 	tested->value = LLVMGetOperand(compare, swapped);
 	tested->bound = LLVMGetOperand(compare, !swapped);
 	tested->predicate = value_predicate(LLVMGetICmpPredicate(compare), swapped, negated);
-	zero = LLVMIsAZExtInst(tested->value);
-	sign = LLVMIsASExtInst(tested->value);
+	equality = tested->predicate == INDEX_EQ || tested->predicate == INDEX_NE;
+	is_unsigned = tested->predicate >= INDEX_ULT && tested->predicate <= INDEX_UGE;
+	sign = LLVMIsASExtInst(tested->value) || (extends_both(tested->value) && !is_unsigned);
+	zero = LLVMIsAZExtInst(tested->value) && !sign;
 	if (zero || sign)
 		tested->value = LLVMGetOperand(tested->value, 0);
 	tested->bits = LLVMGetIntTypeWidth(LLVMTypeOf(tested->value));
-	equality = tested->predicate == INDEX_EQ || tested->predicate == INDEX_NE;
-	is_unsigned = tested->predicate >= INDEX_ULT && tested->predicate <= INDEX_UGE;
 	if (zero && !equality && !is_unsigned)
 		tested->predicate += INDEX_ULT - INDEX_SLT;
 	if (sign && is_unsigned)
@@ -743,29 +754,36 @@ static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits)
 		return value_choice(from, bits, node, node_constant(0));
 	}
 	node = value_node(from);
-	if (op == LLVMSExt)
+	if (op == LLVMSExt || extends_both(value))
 		return node;
 	if (op == LLVMTrunc)
 		return node_one(INDEX_FIT, bits, node);
 	return node_one(INDEX_EXTEND, LLVMGetIntTypeWidth(LLVMTypeOf(from)), node);
 }
 
-/* What is shifted to the left and back: compilers cut numbers of 64 bits to 32 so. NULL: another
- * value. */
-static LLVMValueRef cut_find(LLVMValueRef value, unsigned bits, unsigned *left)
+/* What is shifted to the left and back, by no more: compilers cut a number to fewer bits so. LLVM
+ * 19 shifts back by less where the number is to be multiplied by the size of an element. -1:
+ * another value. */
+static int cut_node(LLVMValueRef value, unsigned bits)
 {
-	LLVMValueRef shifted, by;
+	LLVMValueRef shifted, left, right;
+	unsigned long long by, back;
 
 	if (LLVMGetInstructionOpcode(value) != LLVMAShr)
-		return NULL;
+		return -1;
 	shifted = LLVMGetOperand(value, 0);
-	by = LLVMGetOperand(value, 1);
-	if (!LLVMIsAInstruction(shifted) || LLVMGetInstructionOpcode(shifted) != LLVMShl ||
-	    LLVMGetOperand(shifted, 1) != by || !LLVMIsAConstantInt(by) ||
-	    LLVMConstIntGetZExtValue(by) >= bits)
-		return NULL;
-	*left = bits - LLVMConstIntGetZExtValue(by);
-	return LLVMGetOperand(shifted, 0);
+	right = LLVMGetOperand(value, 1);
+	if (!LLVMIsAInstruction(shifted) || LLVMGetInstructionOpcode(shifted) != LLVMShl)
+		return -1;
+	left = LLVMGetOperand(shifted, 1);
+	if (!LLVMIsAConstantInt(left) || !LLVMIsAConstantInt(right))
+		return -1;
+	by = LLVMConstIntGetZExtValue(left);
+	back = LLVMConstIntGetZExtValue(right);
+	if (by >= bits || back > by)
+		return -1;
+	return node_product(node_one(INDEX_FIT, bits - by, value_node(LLVMGetOperand(shifted, 0))),
+	                    1LL << (by - back));
 }
 
 static int instruction_node(LLVMValueRef value, unsigned bits)
@@ -781,11 +799,10 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 	    {LLVMXor, INDEX_XOR},
 	};
 	LLVMOpcode op = LLVMGetInstructionOpcode(value);
-	unsigned left = 0;
-	LLVMValueRef cut = cut_find(value, bits, &left);
+	int cut = cut_node(value, bits);
 
-	if (cut)
-		return node_one(INDEX_FIT, left, value_node(cut));
+	if (cut >= 0)
+		return cut;
 	for (size_t i = 0; i < sizeof(binary) / sizeof(binary[0]); i++)
 		if (binary[i].llvm == op) {
 			int a = value_node(LLVMGetOperand(value, 0));
