@@ -1,10 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A loop on a simulated machine: loop STRATEGY N [late] [own] prints what it did, all times in
- * simulated microseconds. With `late` it need not wait for an accelerator that is. With `own` the
- * codelet's model is a user's: a nanosecond for each number of a block's input, on a GPU an eighth.
- * Run by scripts under `heddle simulate`.
+ * A loop on a simulated machine: loop STRATEGY N [late] [own|copied] prints what it did, all times
+ * in simulated microseconds. With `late` it need not wait for an accelerator that is. With `own`
+ * the codelet's model is a user's: a nanosecond for each number of a block's input, on a GPU an
+ * eighth. With `copied` it is a user's, too, and has the machine's function. Run by scripts under
+ * `heddle simulate`.
  */
 #include "config.h"
 
@@ -38,6 +39,8 @@ static double own_us(struct starpu_task *task, struct starpu_perfmodel_arch *arc
 
 static struct starpu_perfmodel own = {
     .type = STARPU_PER_ARCH, .symbol = "heddle_test_own", .arch_cost_function = own_us};
+
+static struct starpu_perfmodel copied = {.type = STARPU_PER_ARCH, .symbol = "heddle_test_copied"};
 
 static void print_stats(const struct heddle_loop *loop, const struct heddle_loop_stats *stats)
 {
@@ -77,7 +80,8 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "late"))
 			loop.late = true;
 		else
-			codelet.model = &own;
+			codelet.model = strcmp(argv[i], "own") ? &copied : &own;
+	copied.arch_cost_function = heddle_platform_model.arch_cost_function;
 	loop.strategy = argv[1];
 	loop.n = strtoull(argv[2], NULL, 10);
 	if (starpu_init(NULL))
