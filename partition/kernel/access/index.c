@@ -293,8 +293,8 @@ static void box_uses(struct evaluation *e, struct piece *pieces, struct index_us
 		piece_add(&pieces[p], uses);
 }
 
-static int range_uses(const struct index_kernel *kernel, const struct index_launch *launch,
-                      size_t from, size_t n, struct index_use *uses)
+int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
+               size_t n, struct index_use *uses)
 {
 	struct ndrange_box boxes[NDRANGE_MAXBOXES];
 	unsigned nboxes = ndrange_boxes(launch->range, from, n, boxes);
@@ -320,50 +320,6 @@ static int range_uses(const struct index_kernel *kernel, const struct index_laun
 	free(pieces);
 	free(box);
 	return memory ? 0 : -ENOMEM;
-}
-
-/* Whether rows are written of what is read in one piece. */
-static bool has_read_gaps(const struct index_use *use)
-{
-	return use->write.pitch && use->write.dense && !use->read.pitch &&
-	       use->read.first <= use->write.first && use->read.end >= use->write.end;
-}
-
-/* Whether rows of a range lie in those of all groups, so that nobody writes between them. */
-static bool same_rows(const struct index_window *rows, const struct index_window *all)
-{
-	return all->pitch == rows->pitch && all->width == rows->width &&
-	       (rows->first - all->first) % rows->pitch == 0;
-}
-
-/* Between rows a device has what it was sent to read. If no group writes there, all is as after a
- * write of it: one piece, which need not be merged by rows (`v[i].xyz += ...`). */
-static int gaps_fill(const struct index_kernel *kernel, const struct index_launch *launch,
-                     struct index_use *uses)
-{
-	struct index_use *all = NULL;
-	bool found = false;
-	int error = 0;
-
-	for (unsigned a = 0; a < kernel->narguments; a++)
-		found = found || has_read_gaps(&uses[a]);
-	if (!found)
-		return 0;
-	all = malloc(kernel->narguments * sizeof(*all));
-	error = all ? range_uses(kernel, launch, 0, ndrange_groups(launch->range), all) : -ENOMEM;
-	for (unsigned a = 0; a < kernel->narguments && !error; a++)
-		if (has_read_gaps(&uses[a]) && same_rows(&uses[a].write, &all[a].write))
-			uses[a].write.pitch = uses[a].write.width = 0;
-	free(all);
-	return error;
-}
-
-int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
-               size_t n, struct index_use *uses)
-{
-	int error = range_uses(kernel, launch, from, n, uses);
-
-	return error ? error : gaps_fill(kernel, launch, uses);
 }
 
 /* ---- outside of buffers ---- */
