@@ -1351,12 +1351,17 @@ static void touch(struct execution *x, int buffer, bool write, __int128 first, i
 
 /* What an item has written before it reads as it was, wherever it runs.
  * @param size of an element
- * @param bytes of it that are read */
-static void read_run(struct execution *x, int buffer, __int128 element, int64_t size, int64_t bytes)
+ * @param bytes of it that are read
+ * @param whole bytes that may be loaded for that: a vector for its first number */
+static void read_run(struct execution *x, int buffer, __int128 element, int64_t size, int64_t bytes,
+                     int64_t whole)
 {
-	if (element < 0 || element != (int64_t)element ||
-	    written_find(buffer, element)->item != written_item)
-		touch(x, buffer, false, element * size, bytes);
+	if (element >= 0 && element == (int64_t)element &&
+	    written_find(buffer, element)->item == written_item)
+		return;
+	touch(x, buffer, false, element * size, bytes);
+	if (!x->wrong)
+		x->touches->all[x->touches->n - 1].whole = element * size + whole;
 }
 
 static void write_run(struct execution *x, int buffer, __int128 element, int64_t size, int width)
@@ -1390,9 +1395,10 @@ static void access_run(struct execution *x, const struct statement *s)
 	int64_t size = elements[which].bytes;
 	__int128 element = (__int128)evaluate(x, s->of[0]) * s->width;
 	bool simple = elements[which].vectors;
+	int64_t read = simple ? size * s->width : 4;
 
 	if (s->act == LOAD || (s->form == 3 && simple && s->width == 1))
-		read_run(x, s->which, element, size, simple ? size * s->width : 4);
+		read_run(x, s->which, element, size, read, !simple && size == 16 ? size : read);
 	if (s->act == STORE && (s->lanes || s->of[1]))
 		lanes_run(x, s, element, size);
 	else if (s->act == STORE)
