@@ -282,11 +282,12 @@ static size_t alignment_of(const struct heddle_kernel_request *request, unsigned
  * all of a vector to write some of its elements, while another device writes the others. */
 static bool reads_unasked(const struct heddle_kernel_request *request, unsigned a)
 {
-	bool reads = false;
-
+	if (request->given.arguments[a].mode != STARPU_W)
+		return false;
 	for (unsigned b = 0; b < request->given.narguments; b++)
-		reads |= request->same[b] == (int)a && index_reads(&request->kernel->index, b);
-	return reads && request->given.arguments[a].mode == STARPU_W;
+		if (request->same[b] == (int)a && index_reads(&request->kernel->index, b))
+			return true;
+	return false;
 }
 
 bool kernel_in_place(const struct heddle_kernel_request *request,
