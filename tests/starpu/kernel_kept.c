@@ -86,6 +86,23 @@ clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, siz
 	return error;
 }
 
+/* What is sent from here on waits, so that another device computes its part first. */
+static const void *late_from;
+
+__attribute__((visibility("default"))) cl_int
+clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                     size_t bytes, const void *from, cl_uint n, const cl_event *events,
+                     cl_event *event)
+{
+	static __thread __typeof__(&clEnqueueWriteBuffer) next;
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueWriteBuffer");
+	if (from && from == late_from)
+		usleep(50000);
+	return next(queue, buffer, blocking, offset, bytes, from, n, events, event);
+}
+
 enum { LOCAL = 64, SIDE = 128, N = SIDE * SIDE, GROUPS = N / LOCAL, ELEMENT = sizeof(unsigned) };
 
 static const char source[] =
@@ -124,6 +141,10 @@ static const char source[] =
     "{\n"
     "	out[get_global_id(0)] = in[get_global_id(0)] * 7;\n"
     "	in[get_global_id(0)] = 1;\n"
+    "}\n"
+    "__kernel void found(__global const uint *place, __global uint *out)\n"
+    "{\n"
+    "	out[get_global_id(0)] = 3 * out[place[get_global_id(0)]] + 1;\n"
     "}\n"
     "__kernel void slow(__global uint *out, __global const uint *in, int n)\n"
     "{\n"
@@ -706,6 +727,34 @@ static void host_changes(void **state)
 	host_check(1);
 }
 
+/* A part may read all of what parts write, as far as Heddle knows. What it gets of that in vain
+ * is not the device's to keep: another part's results stay where they are. */
+static void host_found_in_vain(void **state)
+{
+	struct heddle_kernel found = host_kernel(STENCIL, 0, 1, true), gather;
+
+	found.name = "found";
+	found.arguments[0] = host_of(0, N, STARPU_R, true);
+	found.arguments[1] = host_of(1, N, STARPU_RW, true);
+	found.narguments = 2;
+	host_fill();
+	for (int i = 0; i < N; i++)
+		arrays[0][i] = model[0][i] = i;
+	for (int round = 0; round < 4; round++) {
+		heddle_kernels_changed(arrays[0], sizeof(arrays[0]));
+		late_from = round ? arrays[0] : NULL;
+		run(&found, NULL);
+		late_from = NULL;
+		for (int i = 0; i < N; i++)
+			model[1][i] = 3 * model[1][i] + 1;
+		gather = host_kernel(GATHER, 2, 1, true);
+		run(&gather, NULL);
+		model_run(GATHER, model[2], model[1]);
+		host_check(2);
+	}
+	host_check(1);
+}
+
 static void host_random(void **state)
 {
 	static const char *const methods[] = {NULL, "linear", "paper", "single", "published"};
@@ -1118,6 +1167,7 @@ int main(void)
 	    cmocka_unit_test(random_queues),
 	    cmocka_unit_test(host_stays),
 	    cmocka_unit_test(host_changes),
+	    cmocka_unit_test(host_found_in_vain),
 	    cmocka_unit_test(host_random),
 	    cmocka_unit_test(host_read_at_once),
 	    cmocka_unit_test(host_brought_back),

@@ -792,8 +792,22 @@ cl_mem kernel_kept_buffer(const struct kept_copy *copy)
 	return copy->buffer;
 }
 
+/* What another device alone has main memory lacks, and who gets main memory's does not hold it. The
+ * mutex is held. */
+static void others_remove(struct kept_copy *copy)
+{
+	for (unsigned d = 0; d < SPLIT_MAXDEVICES; d++) {
+		const struct kept_copy *other = &copy->data->copies[d];
+
+		for (size_t i = 0; i < other->only.n && other != copy; i++)
+			kernel_spans_remove(&copy->held, other->only.all[i].first,
+			                    other->only.all[i].end);
+	}
+}
+
 /* It counts as held before it is sent: what another device writes meanwhile is taken off again
- * when its results are in main memory. */
+ * when its results are in main memory, or stay. Those that stay by now are left out: a part gets
+ * what it may read, as far as Heddle knows, from main memory, though another one writes it. */
 unsigned kernel_kept_missing(struct kept_copy *copy, const struct kernel_layout *layout,
                              struct kernel_span *missing)
 {
@@ -806,6 +820,7 @@ unsigned kernel_kept_missing(struct kept_copy *copy, const struct kernel_layout 
 		n = kernel_spans_missing(&copy->held, layout->first, layout->first + layout->bytes,
 		                         KEPT_PIECES, missing);
 	kernel_spans_add_window(&copy->held, layout);
+	others_remove(copy);
 	starpu_pthread_mutex_unlock(&mutex);
 	return n;
 }
