@@ -3,7 +3,8 @@
  *
  * heddle-analyse KERNEL SOURCE.cl [OPTION...]: describes which bytes of its buffers the
  * work-groups of an OpenCL kernel access (partition/kernel/access/index.h has the format). clang
- * compiles the source to LLVM's intermediate language with everything inlined; tools/analyse
+ * compiles the source to LLVM's intermediate language. What no kernel calls is removed, and clang
+ * inlines the rest; tools/analyse
  * follows the addresses of loads and stores. This is a program of its own because LLVM must not
  * be in a process that may load an OpenCL driver built on another LLVM.
  */
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
 
 #include "partition/kernel/access/index.h"
 #include "partition/kernel/access/ndrange.h"
@@ -68,55 +70,50 @@ static int clang_start(const char **arguments, FILE *output, pid_t *pid)
 	return error;
 }
 
-static int compile(const char *source, char *const *options, int noptions, FILE *output)
+/* What both runs of clang are told. */
+static const char *const optimisation[] = {
+    CLANG,
+    "-c",
+    "--target=spir64",
+    "-O1",
+    "-fno-unroll-loops",
+    "-Xclang",
+    "-finline-functions",
+    "-mllvm",
+    "-inline-threshold=1000000",
+    /* No copies of loops behind comparisons of addresses. */
+    "-mllvm",
+    "-runtime-check-per-loop-load-elim=0",
+    /* Loops stay loops: of a copy the number of bytes alone would be known. */
+    "-mllvm",
+    "-disable-loop-idiom-all",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-emit-llvm",
+    "-w",
+    "-o",
+    "-",
+};
+
+static const char *const translation[] = {
+    "-x",
+    "cl",
+    "-Dinline=inline __attribute__((always_inline))",
+    "-Xclang",
+    "-disable-llvm-passes",
+    "-cl-std=CL1.2",
+};
+
+enum { NOPTIMISATION = sizeof(optimisation) / sizeof(optimisation[0]) };
+enum { NTRANSLATION = sizeof(translation) / sizeof(translation[0]) };
+
+/* @return 0; else it failed, after a message */
+static int clang_run(const char **arguments, FILE *output)
 {
-	static const char *const fixed[] = {
-	    CLANG,
-	    "-c",
-	    "--target=spir64",
-	    "-x",
-	    "cl",
-	    "-O1",
-	    "-fno-unroll-loops",
-	    "-Dinline=inline __attribute__((always_inline))",
-	    "-Xclang",
-	    "-finline-functions",
-	    "-mllvm",
-	    "-inline-threshold=1000000",
-	    /* No copies of loops behind comparisons of addresses. */
-	    "-mllvm",
-	    "-runtime-check-per-loop-load-elim=0",
-	    /* Loops stay loops: of a copy the number of bytes alone would be known. */
-	    "-mllvm",
-	    "-disable-loop-idiom-all",
-	    "-fno-vectorize",
-	    "-fno-slp-vectorize",
-	    "-emit-llvm",
-	    "-w",
-	    "-cl-std=CL1.2",
-	};
-	size_t nfixed = sizeof(fixed) / sizeof(fixed[0]), n = 0;
-	const char **arguments = calloc(nfixed + noptions + 6, sizeof(*arguments));
-	FILE *header = file_make(questions);
-	char path[32];
 	int status = -1, error;
 	pid_t pid;
 
-	if (!arguments)
-		return 1;
-	for (size_t i = 0; i < nfixed; i++)
-		arguments[n++] = fixed[i];
-	for (int i = 0; i < noptions; i++)
-		arguments[n++] = options[i];
-	snprintf(path, sizeof(path), "/dev/fd/%d", fileno(header));
-	arguments[n++] = "-include";
-	arguments[n++] = path;
-	arguments[n++] = "-o";
-	arguments[n++] = "-";
-	arguments[n++] = source;
 	error = clang_start(arguments, output, &pid);
-	free(arguments);
-	fclose(header);
 	if (error) {
 		fprintf(stderr, "heddle-analyse: %s: %s\n", CLANG, strerror(error));
 		return 1;
@@ -124,6 +121,46 @@ static int compile(const char *source, char *const *options, int noptions, FILE 
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+/* Makes bitcode of a source, as it is. */
+static int translate(const char *source, char *const *options, int noptions, FILE *output)
+{
+	const char **arguments =
+	    calloc(NOPTIMISATION + NTRANSLATION + noptions + 4, sizeof(*arguments));
+	FILE *header = file_make(questions);
+	size_t n = NOPTIMISATION + NTRANSLATION;
+	char path[32];
+	int failed;
+
+	if (!arguments)
+		return 1;
+	memcpy(arguments, optimisation, sizeof(optimisation));
+	memcpy(arguments + NOPTIMISATION, translation, sizeof(translation));
+	for (int i = 0; i < noptions; i++)
+		arguments[n++] = options[i];
+	snprintf(path, sizeof(path), "/dev/fd/%d", fileno(header));
+	arguments[n++] = "-include";
+	arguments[n++] = path;
+	arguments[n++] = source;
+	failed = clang_run(arguments, output);
+	free(arguments);
+	fclose(header);
+	return failed;
+}
+
+/* Inlines and optimises bitcode. */
+static int optimise(FILE *input, FILE *output)
+{
+	const char *arguments[NOPTIMISATION + 4] = {0};
+	char path[32];
+
+	memcpy(arguments, optimisation, sizeof(optimisation));
+	snprintf(path, sizeof(path), "/dev/fd/%d", fileno(input));
+	arguments[NOPTIMISATION] = "-x";
+	arguments[NOPTIMISATION + 1] = "ir";
+	arguments[NOPTIMISATION + 2] = path;
+	return clang_run(arguments, output);
 }
 
 static LLVMModuleRef module_read(FILE *file)
@@ -155,6 +192,61 @@ static bool is_kernel(LLVMValueRef function)
 {
 	return !LLVMIsDeclaration(function) &&
 	       LLVMGetFunctionCallConv(function) == 76 /* of kernels of SPIR */;
+}
+
+static bool is_wanted(LLVMValueRef function, const char *kernel)
+{
+	size_t length;
+
+	return is_kernel(function) && (!strcmp(kernel, INDEX_ALL) ||
+	                               !strcmp(LLVMGetValueName2(function, &length), kernel));
+}
+
+/* Removes the functions that a kernel does not call. There may be hundreds, which others call: it
+ * takes minutes to optimise all of them. */
+static void others_remove(LLVMModuleRef module, const char *kernel)
+{
+	LLVMValueRef function, next;
+	bool removed = true;
+
+	for (function = LLVMGetFirstFunction(module); function;
+	     function = LLVMGetNextFunction(function))
+		if (!LLVMIsDeclaration(function) && !is_wanted(function, kernel))
+			LLVMSetLinkage(function, LLVMInternalLinkage);
+	while (removed) {
+		removed = false;
+		for (function = LLVMGetFirstFunction(module); function; function = next) {
+			next = LLVMGetNextFunction(function);
+			if (LLVMGetLinkage(function) != LLVMInternalLinkage ||
+			    LLVMGetFirstUse(function))
+				continue;
+			LLVMDeleteFunction(function);
+			removed = true;
+		}
+	}
+}
+
+/* @param kernel its name; INDEX_ALL: all of them
+ * @return bitcode in which all that a kernel calls is inlined; NULL: it does not compile */
+static FILE *compile(const char *source, const char *kernel, char *const *options, int noptions)
+{
+	FILE *translated = file_make(""), *needed = file_make(""), *optimised = file_make("");
+	LLVMModuleRef module =
+	    translate(source, options, noptions, translated) ? NULL : module_read(translated);
+	int failed = 1;
+
+	fclose(translated);
+	if (module) {
+		others_remove(module, kernel);
+		failed = LLVMWriteBitcodeToFD(module, fileno(needed), 0, 0);
+		LLVMDisposeModule(module);
+	}
+	failed = failed || optimise(needed, optimised);
+	fclose(needed);
+	if (!failed)
+		return optimised;
+	fclose(optimised);
+	return NULL;
 }
 
 static void describe(LLVMModuleRef module, LLVMValueRef kernel)
@@ -261,6 +353,7 @@ static void limits_set(void)
 int main(int argc, char **argv)
 {
 	FILE *bitcode;
+	int failed;
 
 	if (argc < 3 || (argv[1][0] == '-' && argv[1][1])) {
 		fputs("Usage: heddle-analyse KERNEL SOURCE.cl [COMPILER OPTION...]\n\n"
@@ -271,6 +364,9 @@ int main(int argc, char **argv)
 		return argc > 1 && !strcmp(argv[1], "--help") ? 0 : 2;
 	}
 	limits_set();
-	bitcode = file_make("");
-	return compile(argv[2], argv + 3, argc - 3, bitcode) || analyse(bitcode, argv[1]);
+	bitcode = compile(argv[2], argv[1], argv + 3, argc - 3);
+	failed = !bitcode || analyse(bitcode, argv[1]);
+	if (bitcode)
+		fclose(bitcode);
+	return failed;
 }

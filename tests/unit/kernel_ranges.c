@@ -828,6 +828,28 @@ static void long_chains(void **state)
 	free(text);
 }
 
+/* Functions that no kernel calls are not inlined: here that would be 2^40 of them. */
+static void uncalled(void **state)
+{
+	enum { N = 40, LINE = 100 };
+	char *text = calloc(N + 3, LINE), *at = text;
+	struct index_kernel kernel;
+
+	at += sprintf(at, "int f0(int x) { return x * x + 1; }\n");
+	for (int i = 1; i <= N; i++)
+		at += sprintf(at, "int f%d(int x) { return f%d(f%d(x + %d) * 3) ^ x; }\n", i, i - 1,
+		              i - 1, i);
+	strcpy(at, "__kernel void k(__global int *x) { x[get_global_id(0)] = f2(1); }\n");
+	setenv("HEDDLE_ANALYSE_LIMIT", "120", 1);
+	if (known) {
+		assert_int_equal(kernel_analyse(text, "k", NULL, NULL, &kernel, why), 0);
+		assert_null(kernel.refusal);
+		index_free(&kernel);
+	}
+	unsetenv("HEDDLE_ANALYSE_LIMIT");
+	free(text);
+}
+
 static void source_read(const char *top)
 {
 	char path[4096];
@@ -889,7 +911,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(windows_hold),  cmocka_unit_test(refusals),
 	    cmocka_unit_test(unknown_calls), cmocka_unit_test(versions),
-	    cmocka_unit_test(long_chains),
+	    cmocka_unit_test(long_chains),   cmocka_unit_test(uncalled),
 	};
 	unsigned seed = test_seed();
 
