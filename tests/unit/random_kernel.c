@@ -24,9 +24,9 @@ static const struct {
 	const char *name;
 	int64_t bytes;
 	bool vectors; /* has vloadN() and vstoreN() */
-} elements[] = {{"char", 1, true},   {"short", 2, true},        {"int", 4, true},
-                {"float", 4, true},  {"long", 8, true},         {"float4", 16, false},
-                {"int3", 16, false}, {"struct pair", 12, false}};
+} elements[] = {{"char", 1, true},   {"short", 2, true},         {"int", 4, true},
+                {"float", 4, true},  {"long", 8, true},          {"float4", 16, false},
+                {"int3", 16, false}, {"struct pair", 12, false}, {"union either", 4, false}};
 
 enum { NELEMENTS = sizeof(elements) / sizeof(elements[0]) };
 
@@ -91,6 +91,12 @@ struct expression {
 
 enum act { SET, ADD_TO, STORE, LOAD, PAINT, IF, FOR, LEAVE, BREAK, CONTINUE };
 
+/* How an element is named: as b[i]; through a pointer to bytes; from one of two pointers into the
+ * buffer on, by a condition; by a pointer that walks over several. */
+enum naming { PLAIN, BYTES, PICKED, WALK };
+
+enum { PICKED_DISTANCE = 3 };
+
 struct statement {
 	enum act act;
 	int which; /* a variable, or a buffer */
@@ -99,6 +105,10 @@ struct statement {
 	              or the one that of[1] chooses */
 	int form;  /* how it is spelled, or which loop it is */
 	int compare; /* of a loop */
+	enum naming naming;
+	int walked, by; /* elements of a walk, and how far each is from the one before */
+	bool unaligned; /* of vectors: the index counts elements */
+	bool waits;     /* at a barrier in front of it, which local memory is used for */
 	struct expression *of[3];
 	struct statement *body, *other, *next;
 };
@@ -462,6 +472,15 @@ static struct statement *access_make(struct maker *m)
 	if (elements[m->kernel->elements[s->which]].vectors && chance(15))
 		s->width = widths[pick(5)];
 	s->form = pick(4);
+	s->unaligned = s->width > 1 && chance(30);
+	s->waits = chance(10);
+	if (s->width == 1 && chance(30)) {
+		s->naming = BYTES + pick(WALK);
+		s->of[2] = condition(m, 1);
+		s->walked = 1 + pick(5);
+		s->by = pick(9) - 4;
+		return s;
+	}
 	if (store && element_lanes(m->kernel, s->which) && chance(50)) {
 		s->lanes = pick(1 << element_lanes(m->kernel, s->which));
 		if (!s->lanes)
@@ -862,7 +881,11 @@ static void block_print(FILE *out, const struct random_kernel *kernel, const str
 
 static void element_value(FILE *out, const char *type)
 {
-	fprintf(out, strcmp(type, "struct pair") ? "(%s)(1)" : "one()", type);
+	fprintf(out,
+	        !strcmp(type, "struct pair")    ? "one()"
+	        : !strcmp(type, "union either") ? "either()"
+	                                        : "(%s)(1)",
+	        type);
 }
 
 static void lanes_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
@@ -883,47 +906,100 @@ static void lanes_print(FILE *out, const struct random_kernel *kernel, const str
 	fputs(" = 1;\n", out);
 }
 
-static void access_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+static void vector_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	const char *type = elements[kernel->elements[s->which]].name;
+
+	if (s->act == STORE)
+		fprintf(out, "vstore%d((%s%d)(1), ", s->width, type, s->width);
+	else
+		fprintf(out, "sink = vload%d(", s->width);
+	if (s->unaligned)
+		fprintf(out, "0, b%d + ", s->which);
+	expression_print(out, kernel, s->of[0]);
+	if (!s->unaligned)
+		fprintf(out, ", b%d", s->which);
+	fputs(s->act == STORE ? ");\n" : ").s0;\n", out);
+}
+
+/* An element, as what is assigned to or read. */
+static void element_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	const char *type = elements[kernel->elements[s->which]].name;
+
+	switch (s->naming) {
+	case BYTES:
+		fprintf(out, "(*(__global %s *)((__global uchar *)b%d + (long)", type, s->which);
+		expression_print(out, kernel, s->of[0]);
+		fprintf(out, " * %d))", (int)elements[kernel->elements[s->which]].bytes);
+		break;
+	case PICKED:
+		fputs("(", out);
+		expression_print(out, kernel, s->of[2]);
+		fprintf(out, " ? b%d + %d : b%d)[", s->which, PICKED_DISTANCE, s->which);
+		expression_print(out, kernel, s->of[0]);
+		fputs("]", out);
+		break;
+	case WALK:
+		fputs("(*walk)", out);
+		break;
+	default:
+		fprintf(out, s->form ? "b%d[" : "(*(b%d + ", s->which);
+		expression_print(out, kernel, s->of[0]);
+		fputs(s->form ? "]" : "))", out);
+	}
+}
+
+static void scalar_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
 	const char *type = elements[kernel->elements[s->which]].name;
 	bool simple = elements[kernel->elements[s->which]].vectors;
 
-	if (s->act == LOAD)
-		fputs("sink = ", out);
-	if (s->width > 1) {
-		if (s->act == STORE)
-			fprintf(out, "vstore%d((%s%d)(1), ", s->width, type, s->width);
-		else
-			fprintf(out, "vload%d(", s->width);
-		expression_print(out, kernel, s->of[0]);
-		fprintf(out, ", b%d)%s;\n", s->which, s->act == STORE ? "" : ".s0");
-		return;
-	}
-	if (s->lanes || s->of[1]) {
-		lanes_print(out, kernel, s);
-		return;
-	}
-	if (s->act == STORE && s->form == 2) {
-		fprintf(out, "put%d_%d(b%d + ", s->which, kernel->number, s->which);
-		expression_print(out, kernel, s->of[0]);
-		fputs(");\n", out);
-		return;
-	}
-	if (s->act == STORE && s->form == 3 && simple) {
-		fprintf(out, "sink = b%d[", s->which);
-		expression_print(out, kernel, s->of[0]);
-		fputs("]; ", out);
-	}
-	fprintf(out, s->form ? "b%d[" : "(*(b%d + ", s->which);
-	expression_print(out, kernel, s->of[0]);
-	fputs(s->form ? "]" : "))", out);
 	if (s->act == LOAD) {
+		fputs("sink = ", out);
+		element_print(out, kernel, s);
 		fputs(simple ? ";\n" : ".x;\n", out);
 		return;
 	}
+	if (s->form == 2) {
+		fprintf(out, "put%d_%d(&", s->which, kernel->number);
+		element_print(out, kernel, s);
+		fputs(");\n", out);
+		return;
+	}
+	if (s->form == 3 && simple) {
+		fputs("sink = ", out);
+		element_print(out, kernel, s);
+		fputs("; ", out);
+	}
+	element_print(out, kernel, s);
 	fputs(" = ", out);
-	element_value(out, type);
+	if (s->waits && simple)
+		fprintf(out, "(%s)tile[get_local_id(0) & 7]", type);
+	else
+		element_value(out, type);
 	fputs(";\n", out);
+}
+
+static void access_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	if (s->waits)
+		fputs("tile[get_local_id(1) & 7] = sink; barrier(CLK_LOCAL_MEM_FENCE);\n", out);
+	if (s->naming == WALK) {
+		fprintf(out, "{ __global %s *walk = b%d + ",
+		        elements[kernel->elements[s->which]].name, s->which);
+		expression_print(out, kernel, s->of[0]);
+		fprintf(out, ";\nfor (int step = 0; step < %d; step++, walk += %d) {\n", s->walked,
+		        s->by);
+	}
+	if (s->width > 1)
+		vector_print(out, kernel, s);
+	else if (s->lanes || s->of[1])
+		lanes_print(out, kernel, s);
+	else
+		scalar_print(out, kernel, s);
+	if (s->naming == WALK)
+		fputs("} }\n", out);
 }
 
 static void paint_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
@@ -1062,7 +1138,7 @@ static void kernel_print(FILE *out, const struct random_kernel *kernel)
 	        kernel->structured ? "struct integers n" : "int n0, uint n1, long n2, ulong n3");
 	if (kernel->image >= 0)
 		fprintf(out, ", write_only %s image", images[kernel->image].name);
-	fputs(")\n{\nvolatile float sink;\n", out);
+	fputs(")\n{\nvolatile float sink;\n__local int tile[8];\n", out);
 	block_print(out, kernel, kernel->body);
 	fputs("}\n", out);
 }
@@ -1078,6 +1154,8 @@ char *random_kernels_text(const struct random_kernel *only)
 	fputs("struct pair { int x, y, z; };\n"
 	      "struct integers { int n0; uint n1; long n2; ulong n3; };\n"
 	      "struct pair one(void) { struct pair p = {1, 2, 3}; return p; }\n"
+	      "union either { int x; float real; uchar bytes[4]; };\n"
+	      "union either either(void) { union either e; e.real = 1; return e; }\n"
 	      "#if TILE > 64 || defined(ASKED) // a comment\n#define TIMES(a, b) 0\n#else\n"
 	      "#define TIMES(a, b) ((a) * (b))\n#endif\n",
 	      out);
@@ -1351,13 +1429,18 @@ static void touch(struct execution *x, int buffer, bool write, __int128 first, i
 
 /* What an item has written before it reads as it was, wherever it runs.
  * @param size of an element
- * @param bytes of it that are read
+ * @param width elements that are read together
+ * @param bytes of them that are read
  * @param whole bytes that may be loaded for that: a vector for its first number */
-static void read_run(struct execution *x, int buffer, __int128 element, int64_t size, int64_t bytes,
-                     int64_t whole)
+static void read_run(struct execution *x, int buffer, __int128 element, int64_t size, int width,
+                     int64_t bytes, int64_t whole)
 {
-	if (element >= 0 && element == (int64_t)element &&
-	    written_find(buffer, element)->item == written_item)
+	int n = 0;
+
+	while (element >= 0 && element == (int64_t)element && n < width &&
+	       written_find(buffer, element + n)->item == written_item)
+		n++;
+	if (n == width)
 		return;
 	touch(x, buffer, false, element * size, bytes);
 	if (!x->wrong)
@@ -1389,20 +1472,31 @@ static void lanes_run(struct execution *x, const struct statement *s, __int128 e
 		    (struct written){written_item, element, s->which};
 }
 
-static void access_run(struct execution *x, const struct statement *s)
+static void element_run(struct execution *x, const struct statement *s, __int128 element)
 {
 	int which = x->kernel->elements[s->which];
 	int64_t size = elements[which].bytes;
-	__int128 element = (__int128)evaluate(x, s->of[0]) * s->width;
 	bool simple = elements[which].vectors;
 	int64_t read = simple ? size * s->width : 4;
 
 	if (s->act == LOAD || (s->form == 3 && simple && s->width == 1))
-		read_run(x, s->which, element, size, read, !simple && size == 16 ? size : read);
+		read_run(x, s->which, element, size, s->width, read,
+		         !simple && size == 16 ? size : read);
 	if (s->act == STORE && (s->lanes || s->of[1]))
 		lanes_run(x, s, element, size);
 	else if (s->act == STORE)
 		write_run(x, s->which, element, size, s->width);
+}
+
+static void access_run(struct execution *x, const struct statement *s)
+{
+	__int128 element = evaluate(x, s->of[0]);
+
+	if (s->naming == PICKED && evaluate(x, s->of[2]))
+		element += PICKED_DISTANCE;
+	element_run(x, s, s->unaligned ? element : element * s->width);
+	for (int i = 1; s->naming == WALK && i < s->walked && !x->wrong; i++)
+		element_run(x, s, element + (__int128)i * s->by);
 }
 
 /* Nothing outside of the image is written. */
