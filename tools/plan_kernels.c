@@ -309,6 +309,21 @@ static bool is_conditional(const struct index_kernel *kernel, unsigned argument)
 	return any;
 }
 
+/* Whether the description says where a kernel writes in an argument, if sizes and integers fit. */
+static bool is_addressed(const struct index_kernel *kernel, unsigned argument)
+{
+	bool *of_data = data_find(kernel), all = of_data != NULL;
+
+	for (unsigned i = 0; i < kernel->naccesses; i++) {
+		const struct index_access *access = &kernel->accesses[i];
+
+		if (access->argument == (int)argument && access->write)
+			all = all && access->node >= 0 && !of_data[access->node];
+	}
+	free(of_data);
+	return all;
+}
+
 /* Adds what is known of the writes of some groups. A window of all of a large buffer tells
  * nothing. */
 static void uses_add(const struct index_kernel *kernel, const struct index_use *uses, size_t bytes,
@@ -320,7 +335,11 @@ static void uses_add(const struct index_kernel *kernel, const struct index_use *
 		if (index_window_empty(write))
 			continue;
 		if (!write->known || write->end - write->first == bytes)
-			*finding = (struct finding){UNKNOWN, "where it writes is not known"};
+			*finding = (struct finding){
+			    UNKNOWN, is_addressed(kernel, a)
+			                 ? "with this size and these integers it may write all "
+			                   "of a buffer"
+			                 : "where it writes is not known"};
 		else if (!write->dense && finding->known > KNOWN)
 			*finding = (struct finding){
 			    KNOWN,

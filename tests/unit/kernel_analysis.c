@@ -88,11 +88,12 @@ static void unrolling(void **state)
 {
 	static const char source[] = "#pragma unroll\n # \tpragma  unroll 4\n"
 	                             "#pragma clang loop unroll(full)\n"
-	                             "#pragma clang fp contract(off)\n#pragma unrolled\n";
+	                             "#pragma clang fp contract(off)\n#pragma unrolled\n"
+	                             "_Pragma(\"unroll\") _Pragma ( \"unroll 4\" )\n";
 	struct index_kernel kernel;
 
 	script_make("echo heddle-index " INDEX_VERSION_TEXT
-	            "\ngrep -E '#[ \t]*pragma +(unroll|clang)' \"$2\" |"
+	            "\ngrep -E '#[ \t]*pragma +(unroll|clang)|_Pragma' \"$2\" |"
 	            "sed 's/.*/argument buffer/'");
 	assert_int_equal(kernel_analyse(source, "f", "", NULL, &kernel, why), 0);
 	assert_int_equal(kernel.narguments, 2);

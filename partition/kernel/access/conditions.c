@@ -490,6 +490,7 @@ int kernel_conditions_ask(const char *source, const char *options, char **asked,
 		status = -ENOTSUP;
 	} else {
 		source_lines_join(walk.code);
+		source_unrolling_operators_blank(walk.code);
 		source_comments_blank(walk.code);
 		walk.pastes =
 		    strstr(walk.code, "##") || strstr(walk.code, "%:#") || strstr(options, "##");

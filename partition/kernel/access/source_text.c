@@ -120,6 +120,37 @@ const char *source_directive(const char *line, size_t *length)
 	return line;
 }
 
+/* Behind an operator that asks for a loop to be unrolled, as _Pragma("unroll 4"), which begins
+ * here. @return NULL: it is something else */
+static const char *unrolling_operator_end(const char *at)
+{
+	at = source_skip_blanks(at + strlen("_Pragma"));
+	if (*at++ != '(')
+		return NULL;
+	at = source_skip_blanks(at);
+	if (*at++ != '"')
+		return NULL;
+	at = source_skip_blanks(at);
+	if (!source_is_word(at, source_name_length(at), "unroll"))
+		return NULL;
+	at += strcspn(at, "\"\\\n");
+	if (*at++ != '"')
+		return NULL;
+	at = source_skip_blanks(at);
+	return *at == ')' ? at + 1 : NULL;
+}
+
+void source_unrolling_operators_blank(char *text)
+{
+	const char *end;
+
+	for (char *at = text; (at = strstr(at, "_Pragma")); at++) {
+		end = at > text && source_in_name(at[-1]) ? NULL : unrolling_operator_end(at);
+		if (end)
+			memset(at, ' ', end - at);
+	}
+}
+
 void source_unrolling_blank(char *text)
 {
 	static const char *const words[] = {"unroll", "clang", NULL};
@@ -135,4 +166,5 @@ void source_unrolling_blank(char *text)
 		    (*at == 'u' || !strncmp(source_skip_blanks(at + length), "loop", 4)))
 			memset(text + (at - text), ' ', length);
 	}
+	source_unrolling_operators_blank(text);
 }

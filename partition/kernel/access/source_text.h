@@ -41,7 +41,11 @@ const char *source_skip_blanks(const char *text);
 /** The word of a directive on a line without comments, and its length; NULL: the line has none. */
 const char *source_directive(const char *line, size_t *length);
 
-/** Makes pragmas that ask for loops to be unrolled unknown ones. */
+/** Makes pragmas that ask for loops to be unrolled unknown ones, and blanks of operators that do.
+ */
 void source_unrolling_blank(char *text);
+
+/** Puts blanks for operators that ask for loops to be unrolled: _Pragma("unroll"). */
+void source_unrolling_operators_blank(char *text);
 
 #endif
