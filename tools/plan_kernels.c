@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "support/options.h"
+#include "support/variables.h"
 #include "partition/kernel/access/analysis.h"
 #include "partition/kernel/access/index.h"
 #include "partition/kernel/access/options.h"
@@ -511,6 +513,12 @@ int plan_kernels(int argc, char **argv)
 		return 1;
 	options_parse(&program, &set, argc, argv);
 	fclose(arguments.options);
+	/* The limit that a message names is to be the user's. */
+	if (heddle_variables_check(environ)) {
+		free(arguments.options_text);
+		free(analyser);
+		return PLAN_USAGE;
+	}
 	if (analyser)
 		setenv("HEDDLE_ANALYSE", analyser, 0);
 	kernel_analyse_show_errors();

@@ -121,6 +121,7 @@ expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/c
 grep -q 'error: endless.h includes itself without an end' "$work/out" || fail "$(cat "$work/out")"
 
 expect_kernels 2 'which sources' -D SIZE=4
+HEDDLE_ANALYSE_LIMIT=300 expect_kernels 2 'HEDDLE_ANALYSE_LIMIT.*300' "$@"
 expect_kernels 2 'no size' --global 0 "$@"
 expect_kernels 2 'no size' --local 1,2,3,4 "$@"
 expect_kernels 2 'no number' --integer x "$@"
