@@ -10,6 +10,7 @@
 #ifndef HEDDLE_SCHED_POLICIES_READY_H
 #define HEDDLE_SCHED_POLICIES_READY_H
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -84,6 +85,7 @@ struct ready_worker {
 	unsigned long trial; /**< task type that it runs the first task of; 0: none */
 	double trial_since_us;
 	double waits_since_us; /**< has found nothing that it wants since then; 0: has a task */
+	unsigned long waits_starts; /**< tasks that other classes had started by then */
 	/** Will look again then for what it left to others; 0: when it is woken. */
 	_Atomic double look_at_us;
 	_Atomic double roused_us; /**< StarPU gave it a task past the policy, the last time */
@@ -192,13 +194,17 @@ struct ready_context {
 	double flops_per_us[HEDDLE_POOL_CLASSES];
 	/** Types whose first run on each class has loaded something, and those where it has not. */
 	unsigned loading[HEDDLE_POOL_CLASSES], plain[HEDDLE_POOL_CLASSES];
-	unsigned ntrials;     /**< workers that run one */
-	unsigned long looks;  /**< plans that have looked at types */
-	bool moves;           /**< the one under way has found out something new */
-	double busy_since_us; /**< since then tasks have been waiting all the time */
-	size_t most;          /**< of them at a time, since then */
-	bool flat;            /**< under a plan: nothing depends on the tasks of late */
-	bool special;         /**< there were tasks that not all of a class can run */
+	unsigned ntrials;    /**< workers that run one */
+	unsigned long looks; /**< plans that have looked at types */
+	bool moves;          /**< the one under way has found out something new */
+	struct ready_starts {
+		unsigned long n;
+		double last_us;
+	} starts[HEDDLE_POOL_CLASSES]; /**< of tasks, on each class */
+	double busy_since_us;          /**< since then tasks have been waiting all the time */
+	size_t most;                   /**< of them at a time, since then */
+	bool flat;                     /**< under a plan: nothing depends on the tasks of late */
+	bool special;                  /**< there were tasks that not all of a class can run */
 	/** Tasks that were handed in and are not in the pool, the first one first: it had no memory
 	 * for them, or need not have them. */
 	struct starpu_task *late, *latest;
@@ -262,6 +268,19 @@ static inline bool ready_rests(const struct ready_context *c, unsigned class)
 static inline bool ready_is_planned(const struct ready_context *c)
 {
 	return c->plan && !atomic_load_explicit(&c->stream, memory_order_relaxed);
+}
+
+/** The starts of tasks on other classes than one. */
+static inline struct ready_starts ready_others_starts(const struct ready_context *c, unsigned class)
+{
+	struct ready_starts starts = {0};
+
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class) {
+			starts.n += c->starts[k].n;
+			starts.last_us = fmax(starts.last_us, c->starts[k].last_us);
+		}
+	return starts;
 }
 
 /** Whether an accelerator waits for the mutex. */

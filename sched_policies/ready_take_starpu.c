@@ -264,6 +264,8 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 	double us = heddle_pool_us(entry->key.cost[worker->class]);
 
 	atomic_fetch_sub(&c->unstarted, 1);
+	c->starts[worker->class].n++;
+	c->starts[worker->class].last_us = requester->now_us;
 	if (c->plan)
 		us += ready_plan_started(c, requester->id, entry->item,
 		                         claim ? claim->arrival_us : 0, requester->now_us);
@@ -309,8 +311,10 @@ static bool take(struct ready_requester *requester, struct heddle_pool_entry *en
 		heddle_pool_take(c->pool, &choice.place, entry);
 		break;
 	case NOWHERE:
-		if (worker->waits_since_us <= 0)
+		if (worker->waits_since_us <= 0) {
 			worker->waits_since_us = requester->now_us;
+			worker->waits_starts = ready_others_starts(c, worker->class).n;
+		}
 		atomic_store_explicit(&worker->look_at_us, requester->look_at_us,
 		                      memory_order_relaxed);
 		return false;

@@ -809,10 +809,22 @@ static bool is_early(struct ready_context *c, const struct heddle_pool_key *key,
 	       (trial_waits(c, key, type, class) || first_is_left(c, key, type, class));
 }
 
+/* When a worker that has waited since some time takes a task that needs so long: it has left the
+ * task to others for that time. And as fast as they have begun tasks since it waits, the task would
+ * end before they have done all that is left, or they have not begun any for that time. */
+static double bets_at_us(const struct ready_context *c, const struct ready_worker *worker,
+                         double since_us, double us)
+{
+	struct ready_starts others = ready_others_starts(c, worker->class);
+	double begun = others.n - worker->waits_starts;
+	double done_us = us * begun / fmax(atomic_load(&c->unstarted), 1);
+
+	return fmax(since_us + us, fmin(worker->waits_since_us + done_us, others.last_us + us));
+}
+
 /* A worker wants a task unless devices that run it faster would have finished it, and all that they
- * do before, before the worker has finished it alone: then taking it can only delay the end. It
- * leaves a task to them no longer than it would have needed for it: they may be busy with things
- * that no policy knows of. */
+ * do before, before the worker has finished it alone: then taking it can only delay the end. They
+ * may be busy with things that no policy knows of: so in the end it goes by what they have done. */
 bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 {
 	struct ready_requester *requester = arg;
@@ -848,7 +860,8 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	}
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;
-	until_us = us + (worker->waits_since_us > 0 ? since_us : requester->now_us);
+	until_us = worker->waits_since_us > 0 ? bets_at_us(c, worker, since_us, us)
+	                                      : requester->now_us + us;
 	if (requester->now_us >= until_us)
 		return true;
 	look_again(requester, until_us);

@@ -170,6 +170,7 @@ tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 # sim/: workers that SimGrid simulates. The second list wants a machine from its script.
 sim_tests = \
 	tests/sim/apart \
+	tests/sim/end \
 	tests/sim/kinds \
 	tests/sim/local \
 	tests/sim/model \
