@@ -22,15 +22,14 @@
  * waited for that: whoever gives it may have lost its core, and does not wake it again. */
 #define NAP 10000
 #define SHORT_NAP 200
-/* A core that takes part and has found nothing among tasks that wait, for so long, sleeps for so
- * long, us: those that poll hold up the threads of accelerators. Who has something for it wakes it.
- */
+/* A core that takes part and has found nothing among tasks that wait, for so long, sleeps, us:
+ * those that poll hold up the threads of accelerators. Who has something for it wakes it. */
 #define PATIENCE 50
-#define DOZE 100
-/* A core for which nothing at all has come for a while sleeps for this part of that time, but at
- * most so long, us: the cores may do a loop's blocks, or not take part in it, and then 60 cores
- * that poll take the time of the threads that serve accelerators. */
+/* Who has found nothing sleeps for this part of the time since, but at least and at most so long,
+ * us: the cores may do a loop's blocks, or not take part in it, and then 60 cores that poll take
+ * the time of the threads that serve accelerators. */
 #define IDLE_PART 0.125
+#define DOZE 100
 #define IDLE_MOST 1000
 
 /* ---- choosing ---- */
@@ -444,6 +443,13 @@ static void take_or_wait(struct ready_requester *requester, struct heddle_pool_e
 	} while (ready_inbox_waits(c));
 }
 
+/* How long a core sleeps that has found nothing for some time, us. */
+static double part_us(unsigned id, double us)
+{
+	return fmin(IDLE_PART * us,
+	            starpu_sched_ctx_overlapping_ctxs_on_worker(id) ? SHORT_NAP : IDLE_MOST);
+}
+
 /* How long a core sleeps for which nothing has come, neither tasks of the context nor others; us.
  */
 static double idle_nap_us(struct ready_context *c, unsigned id, double roused_us)
@@ -456,10 +462,16 @@ static double idle_nap_us(struct ready_context *c, unsigned id, double roused_us
 		worker->idle_since_us = now_us;
 		worker->pushed = pushed;
 	}
-	nap_us = IDLE_PART * (now_us - fmax(worker->idle_since_us, roused_us));
-	if (starpu_sched_ctx_overlapping_ctxs_on_worker(id))
-		nap_us = fmin(nap_us, SHORT_NAP);
-	return nap_us < DOZE ? 0 : fmin(nap_us, IDLE_MOST);
+	nap_us = part_us(id, now_us - fmax(worker->idle_since_us, roused_us));
+	return nap_us < DOZE ? 0 : nap_us;
+}
+
+/* How long one sleeps that has found nothing among tasks that wait. */
+static double waiting_nap_us(const struct ready_worker *worker, unsigned id)
+{
+	double us = starpu_timing_now() - worker->waits_since_us;
+
+	return us < PATIENCE ? 0 : fmax(part_us(id, us), DOZE);
 }
 
 /* How long a worker sleeps that found nothing, us. */
@@ -481,7 +493,7 @@ static unsigned nap_us(struct ready_context *c, unsigned id)
 		return idle_nap_us(c, id, roused_us);
 	if (!ready_is_planned(c) || worker->waits_since_us <= 0 || !atomic_load(&c->unstarted))
 		return 0;
-	return starpu_timing_now() > worker->waits_since_us + PATIENCE ? DOZE : 0;
+	return waiting_nap_us(worker, id);
 }
 
 /* Takes a worker's next task from the local queues. */
