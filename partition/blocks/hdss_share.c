@@ -67,7 +67,7 @@
  * and of what is left. */
 #define BLIND_START 0.01
 #define BLIND_PART 0.5
-#define BLIND_REST 0.05
+#define BLIND_REST 0.1
 /* Blocks of a pipeline take so many starts: the next one's is hidden. */
 #define HIDING 2
 /* A block larger than any its worker has done is not trusted to fit its slice:
@@ -747,8 +747,8 @@ static double least_work(const struct heddle_strategy *b)
 	return ((const struct hdss *)b->state)->known ? 1e-9 : 1;
 }
 
-/* Whether an accelerator's only block took a part of the run, and longer than a core would have
- * taken: a larger one may take hardly longer, and more launches of that length are too many. */
+/* Whether an accelerator's only block took a part of the run: a larger one may take hardly longer,
+ * and more launches of that length are too many. */
 static bool mostly_start(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -756,8 +756,7 @@ static bool mostly_start(const struct heddle_strategy *b, unsigned worker)
 	const struct hdss_worker *w = &h->worker[worker];
 
 	return !hdss_is_core(b, worker) && !h->known && w->answered == 1 && !estimate->sized &&
-	       w->latest.us >= BLIND_START * h->run &&
-	       estimate->pace >= h->kind[HEDDLE_KIND_CPU].pace;
+	       w->latest.us >= BLIND_START * h->run;
 }
 
 /* Iterations for the worker's next block, of the `us` that are its own. */

@@ -1056,6 +1056,25 @@ static void test_long_launches(void **state)
 	assert_true(sum > 0.79);
 }
 
+/* The same where a loop of 20 ms has so many workers that accelerators do their first block sooner
+ * than a core would. */
+static void test_long_launches_beside_many(void **state)
+{
+	static const double speeds[] = {80, 60, 48, 36, 30, 24, 16, 8};
+	struct replay_machine machine = machine_make(8, speeds, HEDDLE_KIND_CUDA, 128);
+	double sum = 0;
+
+	(void)state;
+	machine.n = 400000;
+	noisy_set(&machine, 3, 0.05);
+	for (unsigned w = 0; w < 8; w++)
+		workers[w].overhead_us = 1000;
+	for (machine.seed = 1; machine.seed <= 12; machine.seed++)
+		sum += replay("hdss", &machine).efficiency / 12;
+	print_message("efficiency %g\n", sum);
+	assert_true(sum > 0.815);
+}
+
 /* Four accelerators do a loop in 4 ms. Their first blocks take 4 ms more in the first run, and 0.3
  * ms in later ones. The first iterations must not look dear for that, nor cores that do them as
  * fast as the accelerators, which are 1000 times faster. */
@@ -1113,6 +1132,7 @@ int main(void)
 	    cmocka_unit_test(test_dear_first_blocks_again),
 	    cmocka_unit_test(test_accelerators_begin_beside_dear_iterations),
 	    cmocka_unit_test(test_long_launches),
+	    cmocka_unit_test(test_long_launches_beside_many),
 	    cmocka_unit_test(test_long_iterations_of_slow_cores),
 	    cmocka_unit_test(test_one_core_pauses),
 	    cmocka_unit_test(test_no_start_of_costs),
