@@ -36,10 +36,9 @@
  * run, and less before in proportion: to begin takes some time. */
 #define LOOK_FROM 0.125
 /* Their blocks are at most this part of the run then, or so many times what they cost beside their
- * iterations. The first one of a run takes a part of that: costs may have changed. */
+ * iterations. */
 #define LOOK_PART 0.02
 #define LOOK_STARTS 4
-#define LOOK_FIRST 0.25
 /* Where these are longer than this part of the run, cores would be missed for too long. */
 #define LOOK_MOST 0.125
 
@@ -100,7 +99,7 @@ double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, 
 
 	if (!h->crew.parked || pace <= 0)
 		return work;
-	us = look_us(b, worker, h->crew.all_us) * (h->worker[worker].asked ? 1 : LOOK_FIRST);
+	us = look_us(b, worker, h->crew.all_us);
 	return hdss_smaller(work, us / pace);
 }
 
