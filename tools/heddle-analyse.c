@@ -352,6 +352,7 @@ static void limits_set(void)
 
 int main(int argc, char **argv)
 {
+	bool help = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
 	FILE *bitcode;
 	int failed;
 
@@ -360,8 +361,8 @@ int main(int argc, char **argv)
 		      "Prints which bytes of its buffers the work-groups of an OpenCL kernel "
 		      "access,\n"
 		      "in the format that Heddle reads. KERNEL -: of all kernels.\n",
-		      argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
-		return argc > 1 && !strcmp(argv[1], "--help") ? 0 : 2;
+		      help ? stdout : stderr);
+		return help ? 0 : 2;
 	}
 	limits_set();
 	bitcode = compile(argv[2], argv[1], argv + 3, argc - 3);

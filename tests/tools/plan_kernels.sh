@@ -13,6 +13,9 @@ expect_kernels() {
 	expect "$status" "$pattern" "$heddle" plan kernels "$@"
 }
 
+for help in -h --help; do
+	expect 0 '^Usage: heddle-analyse' "$heddle" analyse $help
+done
 cat >"$work/a.cl" <<'EOF'
 #include "real.h"
 #if __OPENCL_VERSION__ >= 110 && defined(cl_khr_fp64) && !defined(cl_nv_compiler_options)

@@ -368,6 +368,7 @@ done
 outcome -G 2 '^heddle plot: .*none.csv: no such file$' "$plot" "$work/none.csv"
 outcome -G 2 '^heddle plot: .*: not a file that can be drawn$' "$plot" "$work/home"
 outcome -G 2 '^heddle plot: .*empty.csv: it is empty$' "$plot" "$work/empty.csv"
-outcome -G 2 '^heddle plot: .*none/x: no folder that can be written$' "$plot" -o "$work/none/x" "$work/log.csv"
+outcome -G 2 '^heddle plot: /proc/self/stat: neither a log' "$plot" -o "$work/stat" /proc/self/stat
+outcome -G 2 '^heddle plot: pictures .*none/x-\*: cannot be written to .*none/; -o PREFIX names others$' "$plot" -o "$work/none/x" "$work/log.csv"
 outcome -G 2 '^heddle plot: .*log.csv: the log holds [0-9]* ' "$plot" --loop 99 "$work/log.csv"
 [ "$failures" = 0 ]
