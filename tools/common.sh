@@ -25,16 +25,25 @@ run_child() {
 	return "$status"
 }
 
+# failure STATUS: in words. 124 is timeout's.
+failure() {
+	case $1 in
+	124) echo 'exceeded its time limit' ;;
+	*) echo "failed (status $1)" ;;
+	esac
+}
+
 # run_logged WHAT COMMAND...: the same; says where and why COMMAND failed.
 run_logged() {
-	local what=$1 status=0
+	local what=$1 status=0 before=0
 	shift
+	[ ! -e "$log" ] || before=$(wc -l <"$log")
 
 	printf '\n== %s: %s\n' "$what" "$*" >>"$log"
 	run_child "$@" || status=$?
 	if [ "$status" -ne 0 ]; then
-		warn "$what failed (status $status); the last lines of $log:"
-		tail -n 25 "$log" | sed 's/^/    /' >&2
+		warn "$what $(failure "$status"); its last lines in $log:"
+		tail -n "+$((before + 2))" "$log" | tail -n 25 | sed 's/^/    /' >&2
 	fi
 	return "$status"
 }

@@ -117,6 +117,20 @@ outcome -G 2 "'1.4-trace' is not built.*tools/setup --starpu 1.4 trace$" \
 outcome -F 2 "'1.4-sim' is not built" "$work/tools/heddle" bench --platform x
 outcome -F 2 "'1.4-system' is not built" "$work/tools/heddle" info
 
+# A command that fails shows its own lines of the log.
+cat >"$work/logged" <<END
+. '$(cd "$top_srcdir" && pwd)/tools/common.sh'
+log=$work/log
+echo of another >"\$log"
+run_logged slow timeout 0.1 sleep 60
+run_logged wrong sh -c 'echo its own; exit 3'
+END
+outcome -F 3 'slow exceeded its time limit' bash "$work/logged"
+outcome -F 3 'wrong failed (status 3)' bash "$work/logged"
+outcome -F 3 '    its own' bash "$work/logged"
+! grep -q '^  *of another' "$work/out" || fail "lines of another command: $(cat "$work/out")"
+rm "$work/log"
+
 # The demo compares with one core and with StarPU's default, and draws the repetition that the
 # text reports. (Where workers are simulated, an app wants a machine first.)
 if ! grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
