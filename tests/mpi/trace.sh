@@ -7,7 +7,7 @@
 grep -q 'define HEDDLE_HAVE_FUT' "$top_builddir/config.h" || exit 77
 grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" && exit 77
 . "$top_srcdir/tests/mpi/common.sh"
-HEDDLE_BLOCK_LOG=$work/blocks.csv timeout 120 "$top_builddir/bin/heddle-trace" -o "$work/out" -- \
+HEDDLE_BLOCK_LOG=$work/blocks.csv "$top_builddir/bin/heddle-trace" -o "$work/out" -- \
 	"$mpirun" -n 2 "$top_builddir/apps/mandelbrot/mandelbrot" --mpi --sched gss --size 2000 --reps 2 \
 	>"$work/printed" 2>&1 || fail "exit status: $(cat "$work/printed")"
 paje=$work/out/paje.trace

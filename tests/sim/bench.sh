@@ -50,7 +50,7 @@ cut() {
 [ "$(cut '1cpu=10+fpga8@60000:1^128')" = 3 ] || fail "blocks of a device with 128 MB"
 # With one block at a time there is room for it beside what StarPU keeps of those before.
 for strategy in hdss:slice=0 hdss:published=1; do
-	HEDDLE_DEPTH=1 timeout 60 "$top_builddir/bin/heddle" simulate \
+	HEDDLE_DEPTH=1 "$top_builddir/bin/heddle" simulate \
 		--platform '7cpu=5.06483+fpga16.4533@320000:0.05^250' -- \
 		"$top_builddir/apps/blackscholes/blackscholes" --size 12500000 \
 		--strategy "$strategy" --reps 1 >/dev/null 2>&1 || fail "$strategy: no end"

@@ -9,7 +9,7 @@ failures=0
 # Blocks of the GPU of STRATEGY, and how many of them were given before the one before
 # was home.
 blocks() {
-	HEDDLE_BLOCK_LOG=$work/blocks.csv timeout 60 "$top_builddir/bin/heddle-simulate" \
+	HEDDLE_BLOCK_LOG=$work/blocks.csv "$top_builddir/bin/heddle-simulate" \
 		--platform '3cpu+gpu8@6000:10' -- "$top_builddir/tests/sim/loop" \
 		"$1" 200000 >/dev/null 2>&1 || echo "exit status $?"
 	awk -F, '$3 == "cuda" { blocks++; overlaps += $7 < home; home = $8 }

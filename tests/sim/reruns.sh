@@ -5,7 +5,7 @@
 set -u
 : "${top_builddir:?}"
 run() {
-	timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
+	"$top_builddir/bin/heddle-simulate" --platform "$1" -- \
 		"$top_builddir/tests/sim/loop" "$2" "$3" ${4-} 2>/dev/null
 }
 failures=0

@@ -12,7 +12,7 @@ HEDDLE_PROFILE=0 STARPU_SCHED=skmd
 export HEDDLE_PROFILE_DIR STARPU_OPENCL_ON_CPUS STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
 export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 [ -x "$HEDDLE_ANALYSE" ] || HEDDLE_ANALYSE=none
-test="timeout 100 $top_builddir/tests/starpu/kernel_direct"
+test="$top_builddir/tests/starpu/kernel_direct"
 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 TEST_COPIES=1 $test || exit

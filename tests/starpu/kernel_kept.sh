@@ -12,7 +12,7 @@ HEDDLE_PROFILE=0 STARPU_SCHED=skmd
 export HEDDLE_PROFILE_DIR STARPU_OPENCL_ON_CPUS STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
 export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 [ -x "$HEDDLE_ANALYSE" ] || HEDDLE_ANALYSE=none
-test="timeout 250 $top_builddir/tests/starpu/kernel_kept"
+test="$top_builddir/tests/starpu/kernel_kept"
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 # Two devices that compute beside the thread which launches.
 HEDDLE_KERNEL_IN_PLACE=0 POCL_DEVICES='pthread pthread' $test || exit

@@ -12,7 +12,7 @@ HEDDLE_PROFILE=0 STARPU_SCHED=gss
 export HEDDLE_PROFILE_DIR STARPU_OPENCL_ON_CPUS STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
 export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 [ -x "$HEDDLE_ANALYSE" ] || HEDDLE_ANALYSE=none
-test="timeout 250 $top_builddir/tests/starpu/kernel_transfers"
+test="$top_builddir/tests/starpu/kernel_transfers"
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_BUSES=1 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 TRANSFERS_MACHINE=$top_srcdir/tests/starpu/switch.xml $test || exit

@@ -107,7 +107,7 @@ expect 2 'workers\[0\].once_us: -1 is out of range' plan --strategy css
 machine '{"n": 1000000000000, "workers": [{"rate": 1}, {"rate": 2}]}'
 css() {
 	# shellcheck disable=SC3045 # dash and bash have it
-	(ulimit -v 4000000 && exec timeout 60 "$heddle" plan blocks --strategy css:chunk=1 \
+	(ulimit -v 4000000 && exec "$heddle" plan blocks --strategy css:chunk=1 \
 		"$work/machine.json")
 }
 expect 2 '^heddle: css:chunk=1: more than 4194304 blocks of 1000000000000 iterations' css

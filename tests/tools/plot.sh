@@ -295,7 +295,7 @@ mkdir "$work/evil"
 harmless() {
 	what=$1
 	shift
-	(cd "$work/evil" && timeout 60 "$plot" "$@" >"$work/messages" 2>&1 </dev/null)
+	(cd "$work/evil" && "$plot" "$@" >"$work/messages" 2>&1 </dev/null)
 	[ $? -lt 124 ] || fail "$what: no end"
 	[ -z "$(find "$work" -name 'hit*')" ] || fail "run: $what"
 	find "$work" -name 'hit*' -delete
