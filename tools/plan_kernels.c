@@ -464,6 +464,9 @@ static char *file_read(const char *path)
 	int c;
 
 	out = in ? open_memstream(&text, &size) : NULL;
+	/* What the compiler says names this file, not a copy. */
+	if (out && !path[strcspn(path, "\"\\\n")])
+		fprintf(out, "#line 1 \"%s\"\n", path);
 	while (out && (c = getc(in)) != EOF)
 		putc(c, out);
 	if (out && (fclose(out) || ferror(in))) {

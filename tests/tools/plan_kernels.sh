@@ -130,7 +130,7 @@ expect_kernels 2 'no size' --local 1,2,3,4 "$@"
 expect_kernels 2 'no number' --integer x "$@"
 expect_kernels 2 'No such file' "$work/none.cl"
 expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/a.cl"
-grep -q 'error: ' "$work/out" || fail "what does not compile is not said"
+grep -q "^$work/a.cl:[0-9]*:[0-9]*: error: " "$work/out" || fail "what does not compile is not said, or not where: $(cat "$work/out")"
 expect_kernels 2 'not analysed: it includes a file' "$work/a.cl"
 # Nothing to tell of.
 : >"$work/empty.cl"
