@@ -145,6 +145,16 @@ static bool is_type(const char *type, enum element element)
 	       (!strcmp(type, "size_t") && element == ULONG);
 }
 
+/* Whether a buffer of numbers of a type is given as one of others. Bytes stand for anything, and
+ * what structures and vectors are made of is not known. */
+static bool is_other_buffer(const char *type, enum element element)
+{
+	for (enum element e = SHORT; e < NELEMENTS && element >= SHORT; e++)
+		if (is_type(type, e))
+			return !is_type(type, element);
+	return false;
+}
+
 static int check_argument(const struct plain *plain, const struct job *job, unsigned a)
 {
 	enum heddle_kernel_argument_type type = job->kernel.arguments[a].type;
@@ -162,8 +172,15 @@ static int check_argument(const struct plain *plain, const struct job *job, unsi
 	right = space == CL_KERNEL_ARG_ADDRESS_LOCAL     ? type == HEDDLE_KERNEL_LOCAL
 	        : space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? type == HEDDLE_KERNEL_VALUE
 	                                                 : type == HEDDLE_KERNEL_HOST;
+	/* A buffer's type ends in "*" or " *". */
+	if (space != CL_KERNEL_ARG_ADDRESS_PRIVATE)
+		of[strcspn(of, "*")] = '\0';
+	for (size_t end = strlen(of); end && of[end - 1] == ' '; end--)
+		of[end - 1] = '\0';
 	if (right && type == HEDDLE_KERNEL_VALUE)
 		right = is_type(of, job->arguments[a].element);
+	else if (right && type == HEDDLE_KERNEL_HOST)
+		right = !is_other_buffer(of, job->arguments[a].element);
 	if (!right)
 		return heddle_refuse(-EINVAL, "--arg %s: argument %u (%s) of kernel %s is %s%s",
 		                     text, a + 1, name, job->kernel.name,

@@ -192,6 +192,8 @@ done
 run 2 'takes 5 arguments, not 1' --arg in:float:4K
 run 2 '--arg int=3: argument 3 (a) of kernel scale is float' --arg in:float:4K \
 	--arg inout:float:4K --arg int=3 --arg int=4096 --arg local:256
+run 2 '--arg in:int:4K: argument 1 (x) of kernel scale is a buffer of float' --arg in:int:4K \
+	--arg inout:float:4K --arg float=3 --arg int=4096 --arg local:256
 run 2 'argument 5 (kept) of kernel scale is local' --arg in:float:4K --arg inout:float:4K \
 	--arg float=3 --arg int=4096 --arg in:float:256
 run 2 'COUNT is missing' --arg in:float
