@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK = 16 }; /* commands of a queue between two looks at what has ended */
-
 /* A function that the program wants called. */
 struct callback {
 	struct callback *next;
@@ -322,7 +320,10 @@ static void passed_wait(struct event *event)
 {
 	object_retain(event);
 	engine_unlock();
-	real->clWaitForEvents(1, &event->home);
+	if (event->home)
+		real->clWaitForEvents(1, &event->home);
+	else
+		real->clFinish(event->queue->home);
 	pthread_mutex_lock(&engine.mutex);
 	passed_reap(event);
 	pthread_mutex_unlock(&engine.mutex);
@@ -333,9 +334,11 @@ static void passed_wait(struct event *event)
 /* Reaps, now and then, what has ended though nobody waits for it. */
 static void passed_look(struct queue *queue)
 {
-	if (queue->npassed++ % LOOK == 0)
-		while (queue->passed && passed_status(queue->passed) <= CL_COMPLETE)
-			passed_reap(queue->passed);
+	struct event *event;
+
+	if (queue->npassed++ % PASSED_LOOK == 0)
+		while ((event = passed_known(queue)) && passed_status(event) <= CL_COMPLETE)
+			passed_reap(event);
 }
 
 /* Runs a command, or hands it to home. The mutex is not held meanwhile. */
@@ -375,7 +378,7 @@ static bool engine_step(bool any)
 	engine.busy = true;
 	error = command_run(event, quick);
 	engine.busy = false;
-	if (!error && event->home) {
+	if (!error && event->sent) {
 		passed_add(event);
 		if (event->flushed)
 			real->clFlush(event->queue->home);
@@ -434,7 +437,8 @@ bool engine_stop(void)
 		;
 	idle = !engine.busy;
 	/* Nobody waits for what has not ended. */
-	while (idle && (event = passed_first()) && passed_status(event) <= CL_COMPLETE)
+	while (idle && passed_first() && (event = passed_known(passed_first()->queue)) &&
+	       passed_status(event) <= CL_COMPLETE)
 		passed_reap(event);
 	pthread_mutex_unlock(&engine.mutex);
 	return idle;
@@ -528,6 +532,7 @@ cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits,
 		return error;
 	}
 	event->ns[STEP_QUEUED] = clock_ns();
+	event->wanted = given || blocking;
 	queue_enter(event);
 	if (given)
 		object_retain(event);
@@ -592,6 +597,7 @@ cl_int queue_flush(struct queue *queue)
 cl_int queue_finish(struct queue *queue)
 {
 	struct event *event;
+	cl_int error;
 
 	if (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
 		event = event_make(queue->context, queue, CL_COMMAND_MARKER);
@@ -602,11 +608,18 @@ cl_int queue_finish(struct queue *queue)
 	event = queue->first;
 	if (event) {
 		object_retain(event);
-		wait_for(event);
+		while (event->status > CL_COMPLETE && !event_passed(event))
+			if (!engine_step(true))
+				pthread_cond_wait(&engine.changed, &engine.mutex);
 	}
 	engine_unlock();
-	if (event)
-		event_release(event);
 	/* Also what kernels print is to be there. */
-	return real->clFinish(queue->home);
+	error = real->clFinish(queue->home);
+	if (!event)
+		return error;
+	pthread_mutex_lock(&engine.mutex);
+	passed_reap(event);
+	engine_unlock();
+	event_release(event);
+	return error;
 }

@@ -201,7 +201,7 @@ struct event {
 	cl_command_type type;
 	cl_int status;       /**< as OpenCL counts: CL_QUEUED to CL_COMPLETE, or an error */
 	cl_ulong ns[NSTEPS]; /**< when a command got there */
-	cl_ulong home_ns;    /**< what home says computing took; 0: it does not */
+	cl_ulong home_ns;    /**< what home says computing took; 0: it was not asked */
 	struct event *next;  /**< of all that wait, or of the queue's that home has */
 	struct event *beside, *later; /**< of the queue's that have not ended: before and after */
 	struct event **waits;         /**< for the end of these */
@@ -213,7 +213,9 @@ struct event {
 	cl_int (*run)(struct event *event);
 	/** Whether home is to do it without further ado; NULL: never. */
 	bool (*quick)(struct event *event);
-	cl_event home;   /**< home's event, filled in without the mutex; NULL: it is not home's */
+	bool wanted;     /**< the program or a thread waits for this very command */
+	bool sent;       /**< home was asked to do it */
+	cl_event home;   /**< home's event, filled in without the mutex; NULL: none was asked for */
 	bool passed;     /**< home has it, and `home` can be used */
 	bool flushed;    /**< the program flushed the queue before home got it */
 	cl_event *after; /**< home's events that home has to wait for */
@@ -351,6 +353,8 @@ bool engine_stop(void);
 
 /* ---- passed.c ---- */
 
+/** Commands of a queue between two looks at what has ended: so many may have no event. */
+enum { PASSED_LOOK = 16 };
 /** Whether home has it. */
 static inline bool event_passed(const struct event *event)
 {
@@ -358,7 +362,14 @@ static inline bool event_passed(const struct event *event)
 }
 
 /** What home takes, and gives, with every command. */
-#define HOME_EVENTS(event) (event)->nafter, (event)->nafter ? (event)->after : NULL, &(event)->home
+#define HOME_EVENTS(event)                                                                         \
+	(event)->nafter, (event)->nafter ? (event)->after : NULL, passed_send(event)
+
+/** A command goes to home. Events cost home time, so few commands have one.
+ * @return where home's event is to be; NULL: none is needed */
+cl_event *passed_send(struct event *event);
+/** The first command of a queue that has an event of home's; NULL: none has. */
+struct event *passed_known(const struct queue *queue);
 
 /** One of the commands that home has; NULL: it has none. */
 struct event *passed_first(void);
@@ -368,7 +379,8 @@ struct event *passed_watched(void);
 cl_int passed_waits(struct event *event);
 /** Home was given a command. */
 void passed_add(struct event *event);
-/** What home says, as OpenCL counts. */
+/** What home says, as OpenCL counts. A command without an event is asked for once one behind it
+ * has ended. */
 cl_int passed_status(const struct event *event);
 /** Takes out the first command of a queue, which has ended. */
 struct event *passed_end(struct queue *queue);
@@ -395,6 +407,7 @@ struct record {
 	bool twice_refused;
 	uint64_t twice_key;
 	unsigned long split, whole;
+	unsigned long sent;           /**< to home */
 	double home_ns;               /**< at home, in all */
 	double home_rate, split_rate; /**< ns of a work-item; 0: not known */
 	double lost_ns;               /**< by splits that were slower; gains are set off */
@@ -409,17 +422,23 @@ struct record {
 
 /** The record of a kernel. @return NULL: no memory */
 struct record *record_find(const char *name, const char *text, const char *options);
-/** A launch was computed at home. */
+/** A launch goes to home. @return whether its time is to be measured */
+bool record_sample(struct record *record);
+/** A launch was computed at home.
+ * @param ns 0: it was not measured, and took as long as others */
 void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns);
 /** Something about a launch took longer than home alone would have. */
 void record_loss(struct record *record, double ns);
 /** A preparation has ended. */
 void record_prepared(struct record *record, cl_ulong ns);
+/** Home has waited while data was copied for one. */
+void record_copied(cl_ulong ns);
 /** What home has computed, of all kernels. */
 double record_home_ns(void);
 /** What preparations have taken from home, and another one may take.
- * @param shared home is a CPU */
-double record_prepare_ns(bool shared);
+ * @param shared home is a CPU
+ * @param crossing_ns until the data is copied */
+double record_prepare_ns(bool shared, double crossing_ns);
 /** A launch was split.
  * @param crossing_ns of the time, until its data was at the host */
 void record_split(struct record *record, size_t items, cl_ulong ns, cl_ulong crossing_ns);

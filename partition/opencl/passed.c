@@ -5,6 +5,7 @@
  * next ones are given to home. The engine's mutex is held in all functions.
  *
  * A real queue computes in order, so when one of its commands has ended, those before it have, too.
+ * That tells of commands without an event.
  */
 #include "config.h"
 
@@ -27,6 +28,27 @@ struct event *passed_watched(void)
 			if (event->callbacks)
 				return event;
 	return NULL;
+}
+
+cl_event *passed_send(struct event *event)
+{
+	struct queue *queue = event->queue;
+	bool sampled = event->launch && record_sample(event->launch->kernel->record);
+
+	event->sent = true;
+	return sampled || event->wanted || queue->npassed % PASSED_LOOK == 0 ||
+	               queue->properties & CL_QUEUE_PROFILING_ENABLE
+	           ? &event->home
+	           : NULL;
+}
+
+struct event *passed_known(const struct queue *queue)
+{
+	struct event *event = queue->passed;
+
+	while (event && !event->home)
+		event = event->next;
+	return event;
 }
 
 cl_int passed_waits(struct event *event)
@@ -108,10 +130,10 @@ static void times_take(struct event *event)
 
 cl_int passed_status(const struct event *event)
 {
-	cl_int status = CL_QUEUED;
+	cl_int status = CL_COMPLETE;
 
-	if (real->clGetEventInfo(event->home, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
-	                         &status, NULL))
+	if (event->home && real->clGetEventInfo(event->home, CL_EVENT_COMMAND_EXECUTION_STATUS,
+	                                        sizeof(status), &status, NULL))
 		return CL_OUT_OF_RESOURCES;
 	return status < event->status ? status : event->status;
 }
@@ -122,7 +144,7 @@ struct event *passed_end(struct queue *queue)
 
 	event->ns[STEP_STARTED] = event->ns[STEP_SUBMITTED];
 	event->ns[STEP_ENDED] = clock_ns();
-	if (event->launch || queue->properties & CL_QUEUE_PROFILING_ENABLE)
+	if (event->home && (event->launch || queue->properties & CL_QUEUE_PROFILING_ENABLE))
 		times_take(event);
 	if (event->launch)
 		launch_ended(event);

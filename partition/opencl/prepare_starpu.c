@@ -72,6 +72,7 @@ static void *copy_of(struct memory *memory)
 	size_t page = 4096, bytes = memory_bytes(memory);
 	void *copy = aligned_alloc(page, (bytes + page - 1) / page * page);
 	cl_int error = CL_SUCCESS;
+	cl_ulong begin = clock_ns();
 
 	if (!copy)
 		return NULL;
@@ -84,6 +85,8 @@ static void *copy_of(struct memory *memory)
 	else
 		error = real->clEnqueueReadBuffer(memory->context->queue, memory->home, CL_TRUE, 0,
 		                                  bytes, copy, 0, NULL, NULL);
+	if (!error && !memory->whole->at_host && !memory->whole->shared)
+		record_crossed(bytes, clock_ns() - begin);
 	if (!error)
 		return copy;
 	free(copy);
@@ -114,6 +117,7 @@ static bool copies_make(const struct launch *launch)
 const char *prepare_begin(const struct launch *launch)
 {
 	struct record *record = launch->kernel->record;
+	cl_ulong begin = clock_ns();
 	sigset_t all, before;
 
 	prepare_end();
@@ -127,6 +131,7 @@ const char *prepare_begin(const struct launch *launch)
 		work_free();
 		return record->refusal = "there is no memory for trials";
 	}
+	record_copied(clock_ns() - begin);
 	atomic_store(&record->preparing, true);
 	work.process = getpid();
 	sigfillset(&all);

@@ -255,6 +255,7 @@ static const char *speed_refuse(const struct launch *launch)
 {
 	static const char early[] = "it has not run for long yet";
 	const struct record *record = launch->kernel->record;
+	double crossing_ns;
 
 	pthread_once(&asked, variables_ask);
 	if (after_ns <= 0)
@@ -265,13 +266,13 @@ static const char *speed_refuse(const struct launch *launch)
 		return "its launches are short";
 	if (record->preparing)
 		return "it is being compiled for all devices";
+	crossing_ns = record_crossing_ns(bytes_crossing(launch));
 	if (!record->prepared)
-		return record_prepare_ns(layer_devices()->on_host) <=
+		return record_prepare_ns(layer_devices()->on_host, crossing_ns) <=
 		               PREPARE_SHARE * trials * record_home_ns()
 		           ? NULL
 		           : early;
-	if (record_split_pays(record, launch_items(launch),
-	                      record_crossing_ns(bytes_crossing(launch)), SPLITS_SHARE * trials))
+	if (record_split_pays(record, launch_items(launch), crossing_ns, SPLITS_SHARE * trials))
 		return NULL;
 	return record->split_rate > 0 ? "one device was faster" : early;
 }

@@ -239,8 +239,21 @@ static void test_errors(void)
 	clReleaseMemObject(a);
 }
 
+/* Runs a test with a queue that tells times. */
+static void with_times(void (*test)(void))
+{
+	cl_command_queue plain = queue;
+	cl_int error;
+
+	queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
+	CHECK(!error);
+	test();
+	clReleaseCommandQueue(queue);
+	queue = plain;
+}
+
 /* Kernels after each other, with events and their times. */
-static void test_chain(void)
+static void test_chain_timed(void)
 {
 	static int a[N], b[N], c[N];
 	cl_kernel add = kernel("add"), scale = kernel("scale"), stencil = kernel("stencil");
@@ -304,6 +317,11 @@ static void test_chain(void)
 	clReleaseMemObject(ma);
 	clReleaseMemObject(mb);
 	clReleaseMemObject(mc);
+}
+
+static void test_chain(void)
+{
+	with_times(test_chain_timed);
 }
 
 /* Kernels that are not split between ones that are, on the same buffers. */
@@ -836,7 +854,7 @@ static void test_long(void)
 }
 
 /* Commands that home has are waited for by another queue, by callbacks and by looking. */
-static void test_passed(void)
+static void test_passed_by(bool timed)
 {
 	enum { LAUNCHES = 500 };
 	static int a[N], b[N];
@@ -880,10 +898,13 @@ static void test_passed(void)
 	while (calls == before)
 		pthread_cond_wait(&called, &called_mutex);
 	pthread_mutex_unlock(&called_mutex);
-	OK(clGetEventProfilingInfo(first, CL_PROFILING_COMMAND_END, sizeof(ended), &ended, NULL));
-	OK(clGetEventProfilingInfo(last, CL_PROFILING_COMMAND_START, sizeof(started), &started,
-	                           NULL));
-	CHECK(ended <= started);
+	if (timed) {
+		OK(clGetEventProfilingInfo(first, CL_PROFILING_COMMAND_END, sizeof(ended), &ended,
+		                           NULL));
+		OK(clGetEventProfilingInfo(last, CL_PROFILING_COMMAND_START, sizeof(started),
+		                           &started, NULL));
+		CHECK(ended <= started);
+	}
 	clReleaseEvent(first);
 	clReleaseEvent(last);
 	clReleaseEvent(copied);
@@ -891,6 +912,51 @@ static void test_passed(void)
 	clReleaseMemObject(mb);
 	clReleaseKernel(scale);
 	clReleaseCommandQueue(other);
+}
+
+static void passed_timed(void)
+{
+	test_passed_by(true);
+}
+
+static void test_passed(void)
+{
+	test_passed_by(false);
+	with_times(passed_timed);
+}
+
+/* Launches that nobody asks for, whose kernels and buffers the program lets go of at once. */
+static void test_unwatched(void)
+{
+	enum { TIMES = 5, LAUNCHES = 100 };
+	static int a[N], b[N];
+	cl_int by = 3;
+	unsigned power = 1;
+
+	fill(a, 12);
+	for (int r = 0; r < TIMES; r++) {
+		cl_kernel scale = kernel("scale");
+		cl_mem ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+
+		set(scale, 0, sizeof(ma), &ma);
+		set(scale, 1, sizeof(by), &by);
+		power = 1;
+		for (int l = 0; l < LAUNCHES + r; l++) {
+			launch(queue, scale, N, GROUP);
+			power *= by;
+		}
+		clReleaseKernel(scale);
+		if (r % 2)
+			OK(clFinish(queue));
+		read_back(ma, N, b);
+		clReleaseMemObject(ma);
+		for (int i = 0; i < N; i++)
+			if (b[i] != (int)(power * a[i])) {
+				printf("FAIL: unwatched at %d\n", i);
+				failures++;
+				break;
+			}
+	}
 }
 
 static const char image_source[] =
@@ -1238,6 +1304,7 @@ static const struct {
     {"threads", test_threads},   {"printf", test_printf},
     {"binary", test_binary},     {"release", test_release},
     {"passed", test_passed},     {"long", test_long},
+    {"unwatched", test_unwatched},
     {"images", test_images},     {"image_chain", test_image_chain},
     {"flushed", test_flushed},   {"twice", test_twice},
 };
@@ -1253,7 +1320,7 @@ static bool begin(void)
 		return false;
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
 	CHECK(!error);
-	queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
+	queue = clCreateCommandQueue(context, device, 0, &error);
 	CHECK(!error);
 	program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
 	CHECK(!error);

@@ -78,6 +78,46 @@ static void crossing_takes_as_long_as_before(void **state)
 	assert_float_equal(record_crossing_ns(0), 0, 0);
 }
 
+/* Few launches are measured, the others took as long. */
+static void some_are_measured(void **state)
+{
+	struct record *record = record_find("sampled", "text", "");
+	double before = record_home_ns();
+	unsigned measured = 0;
+
+	for (int i = 0; i < 1600; i++) {
+		bool sample = record_sample(record);
+
+		measured += sample;
+		record_whole(record, "its launches are short", ITEMS, sample ? 50000 : 0);
+	}
+	assert_true(measured > 100 && measured < 200);
+	assert_float_equal(record->home_ns, 1600 * 50000.0, 1);
+	assert_float_equal(record_home_ns() - before, 1600 * 50000.0, 1);
+	/* A kernel that becomes slower is found out. */
+	for (int i = 0; i < 1600; i++)
+		record_whole(record, "its launches are short", ITEMS,
+		             record_sample(record) ? 500000 : 0);
+	assert_float_equal(record->home_rate * ITEMS, 500000, 1);
+}
+
+/* What a preparation takes from home: all of the time of its copies, and a part of the rest. */
+static void preparations_cost(void **state)
+{
+	struct record *record = record_of("prepared");
+	double before = record_prepare_ns(false, 0), shared = record_prepare_ns(true, 0);
+
+	assert_float_equal(record_prepare_ns(false, 7e6) - before, 7e6, 1);
+	record_copied(2000000);
+	assert_float_equal(record_prepare_ns(false, 0) - before, 2e6, 1);
+	/* One that took a second: the next one is expected to take as long. */
+	record_prepared(record, 1000000000);
+	assert_true(record->prepared);
+	assert_true(record_prepare_ns(false, 0) < before);
+	assert_true(record_prepare_ns(true, 0) > shared);
+	assert_true(record_prepare_ns(true, 0) > record_prepare_ns(false, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +125,8 @@ int main(void)
 	    cmocka_unit_test(faster_splits),
 	    cmocka_unit_test(crossing_is_no_part_of_the_speed),
 	    cmocka_unit_test(crossing_takes_as_long_as_before),
+	    cmocka_unit_test(some_are_measured),
+	    cmocka_unit_test(preparations_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
