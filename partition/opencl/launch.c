@@ -199,6 +199,7 @@ static cl_int launch_enqueue(struct queue *queue, cl_command_type type, cl_kerne
 
 	if (error)
 		return error;
+	prepare_watch();
 	error = range_take(launch, dimensions, offset, global, local);
 	if (!error)
 		error = waits_check(queue->context, nwaits, waits);

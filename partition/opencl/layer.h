@@ -461,6 +461,8 @@ const char *split_refuse(const struct launch *launch);
 cl_int split_launch(struct launch *launch, const char **reason);
 /** A launch is computed at home. */
 void split_rest(void);
+/** A thread of the program launches: if it is the main one, its end waits for preparations. */
+void prepare_watch(void);
 /** Data at the host has changed, or is freed. */
 void split_changed(const void *memory, size_t bytes);
 /** Brings what stays on devices of the host's data there. @return an error, or CL_SUCCESS */

@@ -4,6 +4,9 @@
  * What a kernel's first split launch needs, done by a thread while home goes on: StarPU starts, the
  * analysis is asked, compilers run, devices are tried. The thread launches the kernel on copies of
  * its buffers, whose results nobody reads.
+ *
+ * exit() takes drivers and compilers down. It must not do so below the thread, so the main thread's
+ * end waits for it, and the thread begins nothing new.
  */
 #include "config.h"
 
@@ -26,7 +29,9 @@ static struct {
 	pthread_t thread;
 	pid_t process;
 	bool begun; /* and not joined */
-} work;
+	atomic_bool left;
+	pthread_mutex_t mutex; /* guards `begun`, and `left` against a thread that begins */
+} work = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* Where the copy of an argument's data is; NULL: it is no data. */
 static void **data_of(unsigned a)
@@ -57,9 +62,11 @@ static void *work_do(void *unused)
 
 	layer_inside = true;
 	reason = split_start();
-	if (!reason)
+	if (!reason && !work.left)
 		reason = split_analyse(record, &work.split.kernel);
-	for (int l = 0; !reason && !status && l < LAUNCHES && clock_ns() - begin < ENOUGH_NS; l++)
+	for (int l = 0;
+	     !reason && !status && !work.left && l < LAUNCHES && clock_ns() - begin < ENOUGH_NS;
+	     l++)
 		status = heddle_kernel_run(&work.split.kernel, &stats);
 	work_free();
 	record_prepared(record, clock_ns() - begin);
@@ -114,11 +121,24 @@ static bool copies_make(const struct launch *launch)
 	return made;
 }
 
+/* Starts the thread, which gets no signals, unless the process ends. */
+static bool thread_begin(void)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_mutex_lock(&work.mutex);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	work.begun = !work.left && !pthread_create(&work.thread, NULL, work_do, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_mutex_unlock(&work.mutex);
+	return work.begun;
+}
+
 const char *prepare_begin(const struct launch *launch)
 {
 	struct record *record = launch->kernel->record;
 	cl_ulong begin = clock_ns();
-	sigset_t all, before;
 
 	prepare_end();
 	work.record = record;
@@ -134,15 +154,11 @@ const char *prepare_begin(const struct launch *launch)
 	record_copied(clock_ns() - begin);
 	atomic_store(&record->preparing, true);
 	work.process = getpid();
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	work.begun = !pthread_create(&work.thread, NULL, work_do, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (work.begun)
+	if (thread_begin())
 		return "it is being compiled for all devices";
 	work_free();
 	atomic_store(&record->preparing, false);
-	return record->refusal = "there is no thread for trials";
+	return work.left ? "the program ends" : (record->refusal = "there is no thread for trials");
 }
 
 bool prepare_running(void)
@@ -157,7 +173,36 @@ bool prepare_ours(void)
 
 void prepare_end(void)
 {
+	pthread_mutex_lock(&work.mutex);
 	if (work.begun)
 		pthread_join(work.thread, NULL);
 	work.begun = false;
+	pthread_mutex_unlock(&work.mutex);
+}
+
+/* ---- the end of the process ---- */
+
+/* glibc: exit() calls the function before those of atexit() and before destructors. So does the end
+ * of a thread: without the main thread nothing is prepared any more, which does no harm. */
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *with, void *object)
+    __attribute__((weak));
+extern char __dso_handle __attribute__((visibility("hidden")));
+
+static void leave(void *unused)
+{
+	if (!prepare_ours())
+		return;
+	work.left = true;
+	prepare_end();
+}
+
+void prepare_watch(void)
+{
+	static __thread bool watched;
+
+	if (watched)
+		return;
+	watched = true;
+	if (gettid() == getpid() && __cxa_thread_atexit_impl)
+		__cxa_thread_atexit_impl(leave, NULL, &__dso_handle);
 }

@@ -81,6 +81,12 @@ for always in '' --always; do
 	expect 0 'all right' "$opencl" $always -- sh -c "$as_gpu" "$work/gpu.so" "$random"
 done
 
+# The process ends before StarPU has made its contexts.
+# shellcheck disable=SC2086
+TEST_SLOW_END=1 HEDDLE_OPENCL_AFTER=1 HEDDLE_OPENCL_TRIALS=1e9 \
+	expect 0 'all right' "$opencl" -- sh -c "$as_gpu" "$work/gpu.so" "$program" leave
+[ ! -x "$HEDDLE_ANALYSE" ] || says 'being compiled'
+
 # The manual's program.
 sed -n '/^## A whole program/,/^## What/s/^    //p' "$top_srcdir/doc/opencl.md" >"$work/manual"
 command=$(sed -n 's/^cc //p' "$work/manual")

@@ -3,7 +3,8 @@
  *
  * An OpenCL layer that makes GPUs of PoCL's devices, for tests/tools/opencl.sh, which puts it below
  * Heddle's. Where home is a GPU, buffers are in its memory, not in the host's. As drivers may do,
- * the device "pthread" begins NDRanges only when their queue is flushed or somebody waits.
+ * the device "pthread" begins NDRanges only when their queue is flushed or somebody waits, and the
+ * layer is taken down when exit() is called: nobody may compute any more.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -11,9 +12,13 @@
 #include <CL/cl_layer.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { QUEUES = 256, WAITS = 64 };
 
@@ -101,6 +106,53 @@ static void let_go(cl_command_queue queue)
 	real->clReleaseEvent(flushed);
 }
 
+/* ---- the end ---- */
+
+static atomic_bool down;
+
+/* With TEST_SLOW_END it takes long enough for whoever is about to do something. */
+static void take_down(void)
+{
+	down = true;
+	if (getenv("TEST_SLOW_END"))
+		sleep(5);
+}
+
+/* Nobody computes any more. */
+static void up_check(const char *what)
+{
+	if (!down)
+		return;
+	printf("FAIL: %s after exit()\n", what);
+	fflush(stdout);
+	_exit(1);
+}
+
+/* Registered after what Heddle has registered, so it is called before. */
+static cl_int CL_API_CALL build(cl_program program, cl_uint n, const cl_device_id *list,
+                                const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                                void *data)
+{
+	static atomic_flag registered = ATOMIC_FLAG_INIT;
+
+	up_check("a program is built");
+	if (!atomic_flag_test_and_set(&registered))
+		atexit(take_down);
+	return real->clBuildProgram(program, n, list, options, notify, data);
+}
+
+static cl_context CL_API_CALL context_make(const cl_context_properties *properties, cl_uint n,
+                                           const cl_device_id *list,
+                                           void(CL_CALLBACK *notify)(const char *, const void *,
+                                                                     size_t, void *),
+                                           void *data, cl_int *error)
+{
+	up_check("a context is made");
+	return real->clCreateContext(properties, n, list, notify, data, error);
+}
+
+/* ---- commands ---- */
+
 static cl_int CL_API_CALL range(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                 const size_t *offset, const size_t *global, const size_t *local,
                                 cl_uint nwaits, const cl_event *waits, cl_event *event)
@@ -108,6 +160,7 @@ static cl_int CL_API_CALL range(cl_command_queue queue, cl_kernel kernel, cl_uin
 	cl_event list[WAITS + 1], flushed;
 	cl_int error;
 
+	up_check("an NDRange is enqueued");
 	if (nwaits > WAITS)
 		return CL_OUT_OF_RESOURCES;
 	pthread_mutex_lock(&mutex);
@@ -212,6 +265,8 @@ cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint
 	memcpy(&shown, target, bytes < sizeof(shown) ? bytes : sizeof(shown));
 	shown.clGetDeviceInfo = device_info;
 	shown.clGetDeviceIDs = devices;
+	shown.clCreateContext = context_make;
+	shown.clBuildProgram = build;
 	shown.clEnqueueNDRangeKernel = range;
 	shown.clFlush = flush;
 	shown.clFinish = finish;

@@ -959,6 +959,27 @@ static void test_unwatched(void)
 	}
 }
 
+/* The process ends while a kernel is prepared for a split. */
+static void test_leave(void)
+{
+	enum { TURNS = 3000, LAUNCHES = 3 };
+	static int a[N];
+	cl_kernel slow = kernel("slow");
+	cl_int n = TURNS;
+	cl_mem ma;
+
+	fill(a, 6);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	set(slow, 0, sizeof(ma), &ma);
+	set(slow, 1, sizeof(n), &n);
+	for (int l = 0; l < LAUNCHES; l++) {
+		launch(queue, slow, N, GROUP);
+		OK(clFinish(queue));
+	}
+	clReleaseKernel(slow);
+	clReleaseMemObject(ma);
+}
+
 static const char image_source[] =
     "kernel void turn(read_only image2d_t from, sampler_t how, global uint4 *to)\n"
     "{ int x = get_global_id(0), y = get_global_id(1);\n"
@@ -1304,7 +1325,7 @@ static const struct {
     {"threads", test_threads},   {"printf", test_printf},
     {"binary", test_binary},     {"release", test_release},
     {"passed", test_passed},     {"long", test_long},
-    {"unwatched", test_unwatched},
+    {"leave", test_leave},       {"unwatched", test_unwatched},
     {"images", test_images},     {"image_chain", test_image_chain},
     {"flushed", test_flushed},   {"twice", test_twice},
 };
