@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "estimator/cold.h"
@@ -21,6 +22,8 @@
 #define UNSURE 5
 #define BEARABLE 20000.
 #define PART 0.25
+/* So many tasks keep a device busy while it loads the kernel, and until its second one has told. */
+#define BUSY 4
 
 /* The class other than one where the task's time is known and shortest; that one itself: none. */
 static unsigned fastest_other(const struct cold_class *classes, unsigned n, unsigned class)
@@ -76,4 +79,30 @@ double cold_trial(const struct cold_class *classes, unsigned n, unsigned class)
 bool cold_try(double us, double tried_us, double ran_us)
 {
 	return tried_us + us <= BEARABLE + PART * ran_us;
+}
+
+unsigned cold_ahead(const struct cold_class *classes, unsigned n, bool *probe)
+{
+	double slowest = INFINITY, fastest = 0;
+	unsigned ahead = 0;
+	bool all = true;
+
+	*probe = false;
+	for (unsigned c = 0; c < n; c++)
+		if (classes[c].workers) {
+			slowest = fmin(slowest, classes[c].speed);
+			fastest = fmax(fastest, classes[c].speed);
+		}
+	for (unsigned c = 0; c < n; c++) {
+		bool known = classes[c].us > 0 && !classes[c].first;
+
+		/* Cores by another name are not waited for: they may have no task. */
+		if (!classes[c].workers || classes[c].load > 0)
+			continue;
+		all &= known;
+		*probe |= !known && classes[c].speed < fastest;
+		if (classes[c].speed == fastest)
+			ahead += BUSY * classes[c].workers;
+	}
+	return all || slowest == fastest ? UINT_MAX : ahead;
 }

@@ -18,6 +18,7 @@ struct cold_class {
 	double load;  /**< what a first run may take longer, us */
 	/** For so long it has been at tasks of the codelet of which none has ended, us. */
 	double running_us;
+	unsigned workers; /**< for cold_ahead(): devices of the class that may take the task */
 };
 
 /** The time to expect of a task on a class: its own, where known; by the fastest class where the
@@ -38,5 +39,11 @@ double cold_trial(const struct cold_class *classes, unsigned n, unsigned class);
  * @param tried_us of all trials before
  * @param ran_us how long the codelet has been in use */
 bool cold_try(double us, double tried_us, double ran_us);
+
+/** How many tasks a policy had better place before more is known: enough for the fastest devices to
+ * be busy.
+ * @param[out] probe whether a slower class is not known: a small task may tell
+ * @return UINT_MAX: any number, for all classes are known, or equal */
+unsigned cold_ahead(const struct cold_class *classes, unsigned n, bool *probe);
 
 #endif

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -593,12 +594,9 @@ static int arch_worker(const struct starpu_perfmodel_arch *arch)
 	return starpu_worker_get_by_devid(arch->devices[0].type, arch->devices[0].devid);
 }
 
-static void cold_classes(struct starpu_task *task, struct cold_class *classes, unsigned n)
+static void cold_classes(struct estimate_slot *slot, const struct heddle_estimate *estimates,
+                         struct cold_class *classes, unsigned n)
 {
-	struct heddle_estimate estimates[HEDDLE_DEVICE_CLASSES];
-	struct estimate_slot *slot = estimate_slot_of(task);
-
-	heddle_estimate_all(task, n, estimates);
 	for (unsigned c = 0; c < n; c++) {
 		bool is_core = !strncmp(heddle_device_class_name(c), "cpu", 3);
 		bool is_cores = !is_core && estimate_class_is_cores(c);
@@ -622,7 +620,8 @@ static bool is_to_try(struct starpu_task *task, const struct cold_class *classes
 	double us = cold_trial(classes, n, class);
 	unsigned long now = 1 + starpu_timing_now(), begun = 0;
 
-	if (!slot || isinf(us))
+	if (!slot || isinf(us) ||
+	    atomic_load_explicit(&slot->codelet->probed, memory_order_relaxed))
 		return false;
 	if (atomic_compare_exchange_strong(&slot->codelet->begun_us, &begun, now))
 		begun = now;
@@ -640,16 +639,43 @@ static bool is_to_try(struct starpu_task *task, const struct cold_class *classes
  * a core, whatever it is, and decides on all that are ready before one has run. */
 static double expected_us(struct starpu_task *task, unsigned class)
 {
+	struct heddle_estimate estimates[HEDDLE_DEVICE_CLASSES];
 	struct cold_class classes[HEDDLE_DEVICE_CLASSES];
+	struct estimate_slot *slot = estimate_slot_of(task);
 	unsigned n = heddle_device_classes();
 	double bytes = 0;
 
-	cold_classes(task, classes, n);
+	if (slot)
+		atomic_store_explicit(&slot->codelet->places, true, memory_order_relaxed);
+	heddle_estimate_all(task, n, estimates);
+	cold_classes(slot, estimates, classes, n);
 	if (is_to_try(task, classes, n, class))
 		return NAN;
 	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
 		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
 	return cold_expect(classes, n, class, bytes);
+}
+
+unsigned heddle_estimate_ahead(unsigned long key, const unsigned *workers, bool *probe)
+{
+	struct heddle_estimate estimates[HEDDLE_DEVICE_CLASSES];
+	struct cold_class classes[HEDDLE_DEVICE_CLASSES];
+	struct estimate_slot *slot = (struct estimate_slot *)key; /* NOLINT: it was one */
+	unsigned n = heddle_device_classes(), ahead;
+	bool may = *probe;
+
+	*probe = false;
+	if (!slot || !atomic_load_explicit(&slot->codelet->places, memory_order_relaxed))
+		return UINT_MAX;
+	heddle_estimate_known(key, n, estimates);
+	cold_classes(slot, estimates, classes, n);
+	for (unsigned c = 0; c < n; c++)
+		classes[c].workers = workers[c];
+	ahead = cold_ahead(classes, n, probe);
+	*probe &= may;
+	if (*probe)
+		atomic_store_explicit(&slot->codelet->probed, true, memory_order_relaxed);
+	return ahead;
 }
 
 double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,

@@ -60,6 +60,16 @@ void heddle_estimate_known(unsigned long key, unsigned classes, struct heddle_es
  * this run measured does not vary. */
 void heddle_estimate_spreads(unsigned long key, unsigned classes, double *spreads);
 
+/** How many tasks of a type StarPU's policy had better have at once, where heddle_estimate_cost()
+ * tells it how long they take and that is not known yet: it places tasks when they are submitted,
+ * and never again.
+ * @param key heddle_estimate_key()
+ * @param workers of each of HEDDLE_DEVICE_CLASSES classes, that may run them
+ * @param[in,out] probe whether the caller would try a core with a small task, and whether it is
+ * to: then the policy does not try it with a whole one
+ * @return UINT_MAX: any number */
+unsigned heddle_estimate_ahead(unsigned long key, const unsigned *workers, bool *probe);
+
 /** What a task takes on one worker, where workers of a class may differ: as earlier runs measured
  * it on its device, if they found a difference, else as StarPU's model says.
  * @return us; 0: nothing is known, or may be (HEDDLE_ESTIMATE) */

@@ -101,6 +101,8 @@ struct estimate_codelet {
 	atomic_ulong tried_us; /* so long trials may have taken */
 	/* When the first task began on each class; 0: none has. */
 	atomic_ulong running_us[HEDDLE_DEVICE_CLASSES];
+	atomic_bool places;    /* a policy of StarPU's places its tasks by estimates */
+	atomic_bool probed;    /* a loop tries cores with small tasks */
 	atomic_uint surprised; /* bit c: its last sample there was set aside */
 	struct estimate_slot *_Atomic first;
 	/* Where the parameters go that its model states, once they are found. */

@@ -332,6 +332,7 @@ opencl_scripts = \
 	tests/fpga/driver.sh
 sim_scripts = \
 	tests/sim/bench.sh \
+	tests/sim/cold_loops.sh \
 	tests/sim/factor.sh \
 	tests/sim/flow.sh \
 	tests/sim/graph.sh \

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "estimator/estimate_starpu.h"
 #include "late.h"
 #include "loop_private.h"
 #include "partition/common/workers_starpu.h"
@@ -447,6 +448,11 @@ int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void 
 		loop_log_decision(loop, block);
 	} else {
 		work_task_choose(task, &loop->ids);
+		if (block->probe)
+			task->where = STARPU_CPU;
+		if (!block->probe && task->cl->model && task->cl->model->arch_cost_function)
+			atomic_store_explicit(&loop->key, heddle_estimate_key(task),
+			                      memory_order_relaxed);
 	}
 	status = work_task_submit(task, loop->name);
 	if (status && registered)

@@ -102,6 +102,7 @@ struct loop_block {
 	struct loop_block_data data[HEDDLE_LOOP_MAXHANDLES];
 	unsigned unwritten; /* outputs to be written back, and one for the callback itself */
 	bool over;          /* accounted for; only its task has not ended */
+	bool probe;         /* under a stock policy: tells how long a core takes */
 	bool isolated;      /* alone on its worker: timed until its outputs are written back */
 	enum heddle_phase phase;
 	double submit_us, done_us;
@@ -158,6 +159,10 @@ struct heddle_loop_request {
 	unsigned depth;                 /* blocks under way on one accelerator, if they fit; 0: 1 */
 	struct heddle_strategy *blocks; /* NULL: stock policy */
 	struct loop_ranges ranges;
+	/* Stock policy: its tasks, those that were cut, and the type of the last one: the
+	 * first may be of another size, and have loaded the kernel. */
+	unsigned parts, cut, probes;
+	atomic_ulong key;
 	size_t under_way;     /* blocks whose outputs are not written back */
 	size_t references;    /* blocks whose callbacks are not through, and one while blocks are
 	                         first given out: the loop ends with the last */

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "estimator/estimate_starpu.h"
 #include "loop_private.h"
 #include "partition/blocks/strategy.h"
 #include "partition/common/workers_starpu.h"
@@ -17,7 +18,14 @@
 #include "support/message.h"
 #include "support/variables.h"
 
+/* While a core's time is not known to a policy of StarPU's, so many tasks try it, the first of
+ * which only loads the kernel. They are smaller than others by so much: where accelerators are
+ * fast, a whole one takes a core longer than the loop takes them. */
+#define PROBES 2
+#define PROBE 8
+
 static void workers_wake(struct heddle_loop_request *loop);
+static void loop_submit_parts(struct heddle_loop_request *loop);
 static void host_block_done(void *block);
 static void device_block_done(void *block);
 
@@ -661,6 +669,8 @@ static void block_settle(struct loop_block *block, double now)
 	if (loop->blocks) {
 		loop_worker_fill(loop, worker);
 		workers_wake(loop);
+	} else {
+		loop_submit_parts(loop);
 	}
 	loop_release(loop);
 }
@@ -945,19 +955,20 @@ static size_t workers_room(struct heddle_loop_request *loop, size_t start, size_
 	return n;
 }
 
-/* What is left of part p of all under a stock policy, as much as fits any worker; NULL when it is
- * empty. Mutex held. */
-static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p, unsigned parts,
-                                    double now)
+/* Mutex held: what is left of the next part of all under a stock policy, or a probe, as much as
+ * fits any worker; NULL: there is none. */
+static struct loop_block *loop_part(struct heddle_loop_request *loop, bool probe, double now)
 {
-	size_t n = loop->loop.n;
-	/* It ends at floor(n (p+1) / parts); this way without overflow. */
-	size_t end = n / parts * (p + 1) + n % parts * (p + 1) / parts, start = loop->ranges.next;
+	size_t n = loop->loop.n, parts = loop->parts, start = loop->ranges.next, end = start, room;
 	struct loop_block *block;
-	size_t room;
 
+	/* Part p ends at floor(n (p+1) / parts); this way without overflow. */
+	for (; end == start && loop->cut < parts; loop->cut += end == start)
+		end = n / parts * (loop->cut + 1) + n % parts * (loop->cut + 1) / parts;
 	if (end == start || loop->status)
 		return NULL;
+	if (probe)
+		end = start + (end - start + PROBE - 1) / PROBE;
 	room = workers_room(loop, start, end - start);
 	block = room ? loop_block_get(loop) : NULL;
 	if (!block) {
@@ -968,25 +979,50 @@ static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p
 	block->worker = NULL;
 	block->phase = HEDDLE_PHASE_COMPLETION;
 	block->isolated = true;
+	block->probe = probe;
+	loop->probes += probe;
 	return block;
 }
 
-/* Submits all iterations as equal tasks that the policy places. */
-static void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
+/* Whether a small block has smaller data: else its time would count as that of any. */
+static bool loop_is_sliced(const struct heddle_loop_request *loop)
 {
-	for (unsigned p = 0; p < parts; p++) {
-		struct loop_block *block;
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		if (!loop->views[i].whole)
+			return true;
+	return false;
+}
 
-		do {
-			double now = starpu_timing_now();
+/* How many blocks may be under way, so that the policy does not place all by a guess.
+ * @param[out] probe whether a core is to be tried with a small one */
+static unsigned loop_ahead(const struct heddle_loop_request *loop, bool *probe)
+{
+	unsigned long key = atomic_load_explicit(&loop->key, memory_order_relaxed);
+	unsigned workers[HEDDLE_DEVICE_CLASSES] = {0};
 
-			loop_lock(loop);
-			block = loop_part(loop, p, parts, now);
-			loop_unlock(loop);
-			if (block)
-				block_start(block, now);
-		} while (block);
-	}
+	for (unsigned l = 0; key && l < loop->nworkers; l++)
+		workers[heddle_device_class(loop->workers[l].stats.id)]++;
+	*probe = loop_is_sliced(loop);
+	return heddle_estimate_ahead(key, workers, probe);
+}
+
+/* Submits the iterations as equal tasks that the policy places. When one ends, it goes on. */
+static void loop_submit_parts(struct heddle_loop_request *loop)
+{
+	struct loop_block *block;
+
+	do {
+		double now = starpu_timing_now();
+		bool probe;
+		unsigned ahead = loop_ahead(loop, &probe);
+
+		loop_lock(loop);
+		probe = probe && loop->probes < PROBES;
+		block = probe || loop->under_way < ahead ? loop_part(loop, probe, now) : NULL;
+		loop_unlock(loop);
+		if (block)
+			block_start(block, now);
+	} while (block);
 }
 
 /* How many equal tasks a stock policy gets: as many as asked for, more where they
@@ -1102,10 +1138,9 @@ static void loop_begin(struct heddle_loop_request *loop)
 				    view->array.units, NULL);
 		}
 	if (!loop->blocks) {
-		unsigned parts = loop_parts(loop);
-
-		loop_parts_explain(loop, parts);
-		loop_submit_parts(loop, parts);
+		loop->parts = loop_parts(loop);
+		loop_parts_explain(loop, loop->parts);
+		loop_submit_parts(loop);
 		return;
 	}
 	/* In modelled time all begin at once. */

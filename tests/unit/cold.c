@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "estimator/cold.h"
@@ -117,12 +118,39 @@ static void test_budget(void **state)
 	assert_false(cold_try(200000, 200000, 800000));
 }
 
+/* Until all classes are known the fastest devices alone are kept busy, and small tasks are to tell
+ * of the others. */
+static void test_ahead(void **state)
+{
+	struct cold_class classes[CLASSES] = {cold[CORE], cold[GPU], cold[POCL]};
+	bool probe;
+
+	classes[CORE].workers = 15;
+	assert_int_equal(cold_ahead(classes, CLASSES, &probe), UINT_MAX);
+	assert_false(probe);
+	classes[GPU].workers = 2;
+	assert_int_equal(cold_ahead(classes, CLASSES, &probe), 2 * 4);
+	assert_true(probe);
+	classes[CORE].us = 9;
+	assert_int_equal(cold_ahead(classes, CLASSES, &probe), 2 * 4);
+	assert_false(probe);
+	classes[GPU].us = 7;
+	classes[GPU].first = true;
+	assert_int_equal(cold_ahead(classes, CLASSES, &probe), 2 * 4);
+	classes[GPU].first = false;
+	/* PoCL may never have a task. */
+	classes[POCL].workers = 1;
+	assert_int_equal(cold_ahead(classes, CLASSES, &probe), UINT_MAX);
+	assert_false(probe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nothing), cmocka_unit_test(test_other),
 	    cmocka_unit_test(test_first),   cmocka_unit_test(test_try),
 	    cmocka_unit_test(test_budget),  cmocka_unit_test(test_running),
+	    cmocka_unit_test(test_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

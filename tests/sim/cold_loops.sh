@@ -1,0 +1,27 @@
+#!/bin/sh
+# Loops under dmda whose times nobody knows: cores are tried with small tasks, and what is left is placed
+# when all devices have told. Machines are drawn at random.
+set -u
+: "${top_builddir:?}"
+seed=${HEDDLE_TEST_SEED:-$(($(date +%s) % 100000))}
+echo "HEDDLE_TEST_SEED=$seed"
+export STARPU_SCHED=dmda HEDDLE_PROFILE=0 HEDDLE_PARTS=$((8 + seed % 9))
+failures=0
+# makespan SPEC [estimates]
+makespan() {
+	HEDDLE_ESTIMATE=online,neighbours timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
+		"$top_builddir/tests/sim/loop" tasks 1000000 ${2-} 2>/dev/null |
+		sed -n 's/.*makespan \([0-9]*\).*/\1/p'
+}
+# The GPU is worth so many cores. It does two tasks before it is known, while cores wait.
+for gpu in 4 20 60 200 $((2 + seed % 97)); do
+	spec="$((4 + seed % 13))cpu+gpu$gpu@12000:10"
+	known=$(makespan "$spec")
+	cold=$(makespan "$spec" estimates)
+	echo "$spec, $HEDDLE_PARTS tasks a worker: known $known us, cold $cold us"
+	if [ "${cold:-0}" -lt 1 ] || [ "$cold" -gt $((known * 3 / 2)) ]; then
+		echo "cold it takes too long"
+		failures=$((failures + 1))
+	fi
+done
+[ "$failures" = 0 ]
