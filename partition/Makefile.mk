@@ -57,6 +57,8 @@ libheddle_la_SOURCES += \
 	partition/loop/loop_starpu.c \
 	partition/loop/memory_starpu.c \
 	partition/loop/rates_starpu.c \
+	partition/loop/part.h \
+	partition/loop/part_starpu.c \
 	partition/loop/run_starpu.c \
 	partition/loop/view_starpu.c
 

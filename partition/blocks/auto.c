@@ -151,6 +151,11 @@ static void auto_extended(struct heddle_strategy *b, size_t n)
 	heddle_strategy_extend(inner(b), n);
 }
 
+static void auto_shortened(struct heddle_strategy *b, size_t n)
+{
+	blocks_shorten(inner(b), n);
+}
+
 static void auto_retired(struct heddle_strategy *b, unsigned worker)
 {
 	heddle_strategy_retire(inner(b), worker);
@@ -400,6 +405,7 @@ const struct blocks_strategy blocks_auto = {
     .completed = auto_completed,
     .returned = auto_returned,
     .extended = auto_extended,
+    .shortened = auto_shortened,
     .retired = auto_retired,
     .phase = auto_phase,
     .rate = auto_rate,

@@ -210,6 +210,17 @@ void heddle_strategy_extend(struct heddle_strategy *b, size_t n)
 		b->strategy->extended(b, n);
 }
 
+void blocks_shorten(struct heddle_strategy *b, size_t n)
+{
+	if (n > b->remaining)
+		n = b->remaining;
+	b->total -= n;
+	b->remaining -= n;
+	event(b);
+	if (b->strategy->shortened)
+		b->strategy->shortened(b, n);
+}
+
 void heddle_strategy_retire(struct heddle_strategy *b, unsigned worker)
 {
 	if (b->workers[worker].retired)

@@ -66,6 +66,8 @@ struct blocks_strategy {
 	void (*completed)(struct heddle_strategy *b, unsigned worker, size_t n, double us);
 	void (*returned)(struct heddle_strategy *b, unsigned worker, size_t n);
 	void (*extended)(struct heddle_strategy *b, size_t n);
+	/** The last n iterations, which nobody has, are taken away. */
+	void (*shortened)(struct heddle_strategy *b, size_t n);
 	void (*retired)(struct heddle_strategy *b, unsigned worker);
 	enum heddle_phase (*phase)(const struct heddle_strategy *b, unsigned worker);
 	/** Without it the mean rate of all that the worker completed. */
@@ -122,6 +124,9 @@ static inline double blocks_end_us(const struct heddle_strategy *b)
 {
 	return b->strategy->ends ? b->strategy->ends(b) : 0;
 }
+
+/** Takes away the last n iterations, of those that no worker has. */
+void blocks_shorten(struct heddle_strategy *b, size_t n);
 
 /** Workers that are not retired. */
 static inline unsigned blocks_active(const struct heddle_strategy *b)

@@ -15,6 +15,7 @@
 #include <heddle/heddle.h>
 
 #include "loop_private.h"
+#include "part.h"
 #include "estimator/platform_starpu.h"
 #include "partition/blocks/memory.h"
 #include "partition/common/workers_starpu.h"
@@ -160,9 +161,22 @@ static bool is_undivided(const struct heddle_loop_request *loop)
 	       loop_worker_is_host(&loop->workers[0]);
 }
 
+/* What a core alone does with such a range: its blocks fall from a tenth to a hundredth of it, so
+ * that others may take the rest soon, and there are few. */
+static const char *undivided_spec(const struct heddle_loop_request *loop, char *text, size_t size)
+{
+	size_t n = loop->loop.n;
+
+	if (!loop->shrinks)
+		return "static";
+	snprintf(text, size, "tss:first=%zu,last=%zu", n / 10 + 1, n / 100 + 1);
+	return text;
+}
+
 static int strategy_init(struct heddle_loop_request *loop)
 {
 	const char *spec = loop->strategy;
+	char text[96];
 	struct heddle_strategy_worker *workers;
 	struct heddle_strategy_problem problem = {.n = loop->loop.n, .nworkers = loop->nworkers};
 	const struct blocks_chosen *chosen;
@@ -182,8 +196,9 @@ static int strategy_init(struct heddle_loop_request *loop)
 	if (loop->warm)
 		loop_rates_recall(loop, workers);
 	problem.workers = workers;
-	status =
-	    heddle_strategy_create(is_undivided(loop) ? "static" : spec, &problem, &loop->blocks);
+	if (is_undivided(loop))
+		spec = undivided_spec(loop, text, sizeof(text));
+	status = heddle_strategy_create(spec, &problem, &loop->blocks);
 	free(workers);
 	if (status)
 		return status;
@@ -397,7 +412,8 @@ static int loop_check(const struct heddle_loop *given)
 	return status ? status : heddle_variables_check(environ);
 }
 
-int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_request **request)
+static int submit(const struct heddle_loop *given, bool shrinks,
+                  struct heddle_loop_request **request)
 {
 	struct heddle_loop_request *loop;
 	struct work_arrays arrays;
@@ -408,6 +424,7 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)
 		return -ENOMEM;
+	loop->shrinks = shrinks;
 	status = loop_init(loop, given);
 	if (!status) {
 		arrays = loop_arrays(loop);
@@ -427,6 +444,16 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 	if (request)
 		*request = loop;
 	return 0;
+}
+
+int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_request **request)
+{
+	return submit(given, false, request);
+}
+
+int loop_part_submit(const struct heddle_loop *part, struct heddle_loop_request **request)
+{
+	return submit(part, true, request);
 }
 
 static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loop_stats *stats)

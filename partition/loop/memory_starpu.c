@@ -118,7 +118,7 @@ static struct blocks_memory *known_put(const struct heddle_loop_request *loop,
 
 static bool is_part(const struct heddle_loop_request *loop)
 {
-	return loop->loop.n < loop->loop.total;
+	return loop->shrinks || loop->loop.n < loop->loop.total;
 }
 
 /* What choosing takes is measured: it bounds what is done the next time. */

@@ -54,6 +54,14 @@ struct loop_range loop_ranges_take(struct loop_ranges *ranges, size_t n)
 	return taken;
 }
 
+size_t loop_ranges_shorten(struct loop_ranges *ranges, size_t n)
+{
+	if (n > ranges->total - ranges->next)
+		n = ranges->total - ranges->next;
+	ranges->total -= n;
+	return n;
+}
+
 int loop_ranges_return(struct loop_ranges *ranges, struct loop_range range)
 {
 	if (!range.n)

@@ -37,6 +37,10 @@ size_t loop_ranges_first(const struct loop_ranges *ranges);
  * where some were given back. A range of length 0 when none remains. */
 struct loop_range loop_ranges_take(struct loop_ranges *ranges, size_t n);
 
+/** Takes away the last n iterations, or as many as are there and were never taken.
+ * @return how many */
+size_t loop_ranges_shorten(struct loop_ranges *ranges, size_t n);
+
 /** Takes a range back.
  * @return 0; -ENOMEM, then the range is not back. */
 int loop_ranges_return(struct loop_ranges *ranges, struct loop_range range);

@@ -120,7 +120,7 @@ void loop_workers_want(struct heddle_loop_request *loop)
  * iterations are for others. */
 static size_t worker_room(struct heddle_loop_request *loop, struct loop_worker *worker, size_t n)
 {
-	size_t start = loop_ranges_first(&loop->ranges), left = loop->loop.n - start, room;
+	size_t start = loop_ranges_first(&loop->ranges), left = loop->ranges.total - start, room;
 
 	/* The strategy knows the bound too. A larger block would never fit the memory. */
 	if (worker->maximum && n > worker->maximum)

@@ -1,0 +1,27 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A part of a larger loop, of which others may take iterations while it runs.
+ */
+#ifndef HEDDLE_LOOP_PART_H
+#define HEDDLE_LOOP_PART_H
+
+#include <heddle/loop.h>
+
+/** How far it is. */
+struct loop_progress {
+	size_t waiting; /**< iterations that no worker has */
+	double left;    /**< these, and of the blocks of workers what is left by their rates */
+	double us;      /**< since it began; 0: it has not, or nothing is known of its rates */
+};
+
+/** As heddle_loop_submit(). One core alone computes it in several blocks. */
+int loop_part_submit(const struct heddle_loop *part, struct heddle_loop_request **request);
+
+void loop_part_progress(struct heddle_loop_request *request, struct loop_progress *progress);
+
+/** The part ends n iterations earlier, or as many as are waiting at its end.
+ * @return how many */
+size_t loop_part_shorten(struct heddle_loop_request *request, size_t n);
+
+#endif

@@ -1,0 +1,55 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include "loop_private.h"
+#include "part.h"
+#include "partition/blocks/strategy.h"
+
+/* Mutex held: what a worker has of its blocks still to do. */
+static double worker_left(const struct heddle_loop_request *loop, unsigned l, double now)
+{
+	const struct blocks_worker *books = &loop->blocks->workers[l];
+	double done = heddle_strategy_rate(loop->blocks, l) * (now - loop->workers[l].last_done_us);
+
+	/* Of one that has done none yet nothing is known. */
+	if (!books->done)
+		done = books->under_way / 2.0;
+	return done < books->under_way ? books->under_way - done : 0;
+}
+
+void loop_part_progress(struct heddle_loop_request *loop, struct loop_progress *progress)
+{
+	double now = starpu_timing_now();
+	size_t done = 0;
+
+	*progress = (struct loop_progress){0};
+	if (!loop->blocks)
+		return;
+	loop_lock(loop);
+	progress->waiting = loop_ranges_remaining(&loop->ranges);
+	progress->left = progress->waiting;
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		progress->left += worker_left(loop, l, now);
+		done += loop->blocks->workers[l].done;
+	}
+	if (loop->start_us > 0 && done)
+		progress->us = now - loop->start_us;
+	loop_unlock(loop);
+}
+
+size_t loop_part_shorten(struct heddle_loop_request *loop, size_t n)
+{
+	size_t taken = 0;
+
+	if (!loop->blocks)
+		return 0;
+	loop_lock(loop);
+	if (!loop->status) {
+		taken = loop_ranges_shorten(&loop->ranges, n);
+		blocks_shorten(loop->blocks, taken);
+	}
+	loop_unlock(loop);
+	return taken;
+}
