@@ -91,6 +91,8 @@ libheddle_mpi_pure_la_SOURCES = \
 	partition/mpi/message.h \
 	partition/mpi/place.c \
 	partition/mpi/place.h \
+	partition/mpi/steals.c \
+	partition/mpi/steals.h \
 	partition/mpi/watch.c \
 	partition/mpi/watch.h \
 	partition/mpi/wavefront_agreement.c \

@@ -54,6 +54,7 @@ unit_tests = \
 	tests/unit/log \
 	tests/unit/messages \
 	tests/unit/mpi \
+	tests/unit/steals \
 	tests/unit/nbia \
 	tests/unit/numbers \
 	tests/unit/options \
@@ -112,6 +113,7 @@ tests_unit_opencl_record_SOURCES = tests/unit/opencl_record.c partition/opencl/r
 tests_unit_channels_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_clusters_SOURCES = tests/unit/clusters.c tools/bench/clusters.c
 tests_unit_clusters_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
+tests_unit_steals_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_mpi_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) $(HWLOC_LIBS) -lm
 tests_unit_wavefront_ranks_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_strmatch_CPPFLAGS = $(AM_CPPFLAGS) $(PARASAIL_CFLAGS)

@@ -756,11 +756,16 @@ void mpi_link_busy(struct mpi_link *link)
 	link->look_ns = LOOK_LEAST_NS;
 }
 
+void mpi_link_wait_most(struct mpi_link *link, double us)
+{
+	if (link->look_ns > us * 1000)
+		link->look_ns = us * 1000 > LOOK_LEAST_NS ? us * 1000 : LOOK_LEAST_NS;
+	mpi_link_wait(link);
+}
+
 void mpi_link_wait_idle(struct mpi_link *link)
 {
-	if (link->look_ns > LOOK_IDLE_NS)
-		link->look_ns = LOOK_IDLE_NS;
-	mpi_link_wait(link);
+	mpi_link_wait_most(link, LOOK_IDLE_NS / 1000);
 }
 
 void mpi_link_finish(struct mpi_link *link)

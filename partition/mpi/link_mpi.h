@@ -106,6 +106,9 @@ void mpi_link_busy(struct mpi_link *link);
 /** Any thread may call it. */
 void mpi_link_wake(struct mpi_link *link);
 
+/** As mpi_link_wait(), and it looks again after `us` microseconds at the latest. */
+void mpi_link_wait_most(struct mpi_link *link, double us);
+
 /** The same where this rank's workers have nothing to do: it looks more often. */
 void mpi_link_wait_idle(struct mpi_link *link);
 

@@ -28,6 +28,15 @@ static void node_told(void *arg, unsigned from, const struct mpi_message *messag
 	case NODE_COMPLETED:
 		node_share_completed(node, from, message);
 		return;
+	case NODE_PROGRESS:
+		node_share_progress(node, from, message);
+		return;
+	case NODE_GIVE_UP:
+		node_give_up(node, message);
+		return;
+	case NODE_GIVEN_UP:
+		node_share_given_up(node, from, message);
+		return;
 	case NODE_MOVED:
 		node_share_moved(node, message);
 		return;
@@ -57,10 +66,11 @@ static int node_run(struct node *node)
 	mpi_link_serve(node->link, node_told, node);
 	while (!node->done) {
 		mpi_link_progress(node->link);
+		node_share_look(node);
 		if (node_step(node) || node->done)
 			continue;
 		if (node_computes(node))
-			mpi_link_wait(node->link);
+			mpi_link_wait_most(node->link, node_look_us(node));
 		else
 			mpi_link_wait_idle(node->link);
 	}

@@ -17,6 +17,7 @@
 #include "partition/mpi/claims.h"
 #include "partition/mpi/layout.h"
 #include "partition/mpi/link_mpi.h"
+#include "partition/mpi/steals.h"
 
 /* An array, of which this rank may have a part. */
 struct node_array {
@@ -65,6 +66,10 @@ struct node_range {
 	struct heddle_loop_request *request;
 	starpu_data_handle_t watched; /* acquired when the loop has ended */
 	struct node_range *before;    /* whose loop runs first; NULL: none */
+	bool edge;                    /* see edges_split() */
+	bool shrinks;                 /* others may take what its workers have not begun */
+	size_t told_left;             /* when rank 0 was told last how far it is */
+	double rest_us;               /* what its workers will need for the rest; 0: not known */
 	double ended_us;
 	bool ended; /* the loop has; atomic */
 };
@@ -74,9 +79,12 @@ struct node_range {
 
 /* Rank 0: who gets what. */
 struct node_share {
-	struct mpi_claims *claims;
-	double *asked_us; /* since when a rank waits for a range; 0: it does not */
-	bool ended;       /* all have been told that no more comes */
+	struct mpi_claims *claims; /* by a block strategy; NULL: ... */
+	struct mpi_steals *steals; /* ... ranks steal from each other */
+	double looked_us;          /* for whom may steal, the last time */
+	double *asked_us;          /* since when a rank waits for a range; 0: it does not */
+	double *waited_us;         /* how long it did until another one was asked to give some up */
+	bool ended;                /* all have been told that no more comes */
 	unsigned byes;
 	int status; /* of the first range that failed */
 	int failed; /* the rank where it did */
@@ -102,6 +110,8 @@ struct node {
 	double begin_us, ran_us; /* its begin; when the latest range ended */
 	double gaps_us;          /* of ranges at home: neither computed nor waited for data */
 	unsigned gaps;           /* so many */
+	double answer_us;        /* what came last took from the request on, with its data */
+	bool steals;             /* ranks steal from each other */
 	struct heddle_mpi_rank_stats stats;
 	struct heddle_loop_stats *sums; /* of this rank's workers; behind it, of one range */
 };
@@ -110,8 +120,13 @@ struct node {
 enum node_message {
 	NODE_ASK,   /* to rank 0: a range, please */
 	NODE_GRANT, /* from rank 0: iterations first to first + n - 1, which are at home on `rank`;
-	             * asked for us before */
-	NODE_COMPLETED, /* to rank 0: these iterations, at home on `rank`, took us, or failed */
+	             * asked for us before; array: ranks steal, 2: others may steal from it */
+	NODE_PROGRESS,  /* to rank 0: n iterations of this rank's range are not computed; one takes
+	                 * its workers us */
+	NODE_GIVE_UP,   /* from rank 0: give up n iterations of the `first` that are left */
+	NODE_GIVEN_UP,  /* to rank 0: iterations first to first + n - 1 are given up */
+	NODE_COMPLETED, /* to rank 0: these iterations, at home on `rank`, took us, or failed;
+	                 * array: they are an edge of its range */
 	NODE_MOVED,  /* to rank 0: data and results of n iterations that are not at home took us */
 	NODE_FETCH,  /* send n units of the array, from first on */
 	NODE_RESULT, /* these units of the array follow */
@@ -173,12 +188,17 @@ void node_share_end(struct node *node);
 void node_share_ask(struct node *node, unsigned rank);
 void node_share_completed(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_moved(struct node *node, const struct mpi_message *message);
+void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message);
+void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_bye(struct node *node);
+/* Looks again who may steal from whom. */
+void node_share_look(struct node *node);
 
 /* ---- range_starpu.c ---- */
 
 /* What this rank is told. */
 void node_granted(struct node *node, const struct mpi_message *message);
+void node_give_up(struct node *node, const struct mpi_message *message);
 void node_fetch(struct node *node, unsigned from, const struct mpi_message *message);
 void node_result(struct node *node, unsigned from, const struct mpi_message *message);
 void node_ended(struct node *node);
@@ -187,6 +207,8 @@ void node_ended(struct node *node);
 bool node_step(struct node *node);
 /* Whether the workers have a range. */
 bool node_computes(const struct node *node);
+/* It should look for messages again after so many microseconds, or less. */
+double node_look_us(const struct node *node);
 void node_ranges_finish(struct node *node);
 
 #endif

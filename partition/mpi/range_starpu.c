@@ -6,14 +6,20 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <heddle/memory.h>
 
+#include "partition/loop/part.h"
 #include "partition/loop/window.h"
 #include "partition/mpi/node_private.h"
 #include "support/message.h"
+
+/* A rank answers who wants some of what it has left in this part of the time that it needs for
+ * that. */
+#define LOOKS 8
 
 static unsigned count(const struct node *node, enum range_state state)
 {
@@ -36,6 +42,7 @@ static void tell_completed(const struct node_range *range, double us, int status
 {
 	mpi_link_tell(range->node->link, 0,
 	              &(struct mpi_message){.type = NODE_COMPLETED,
+	                                    .array = range->edge,
 	                                    .rank = range->range.home,
 	                                    .first = range->range.start,
 	                                    .n = range->range.n,
@@ -218,15 +225,16 @@ static void range_fail(struct node_range *range, int status)
 	range->node->status = status;
 }
 
-void node_granted(struct node *node, const struct mpi_message *message)
+/* Its inputs are on their way. */
+static void range_arrive(struct node_range *range)
 {
-	struct node_range *range = find(node, RANGE_ASKED);
+	struct node *node = range->node;
 	int status = 0;
 
-	range->range = (struct mpi_range){message->first, message->n, message->rank};
 	range->state = RANGE_ARRIVING;
 	range->granted_us = starpu_timing_now();
-	range->asked_us += message->us;
+	range->told_left = range->range.n;
+	range->rest_us = 0;
 	for (unsigned i = 0; !status && i < node->narrays; i++) {
 		if (node_array_shared(&node->arrays[i]))
 			continue;
@@ -241,6 +249,70 @@ void node_granted(struct node *node, const struct mpi_message *message)
 		if (!node_array_shared(&node->arrays[i]) && !range->parts[i].in_place &&
 		    node->arrays[i].access.mode & STARPU_R)
 			part_fetch(range, i);
+}
+
+/* Iterations at an edge of a rank's home whose windows may reach beyond it. */
+static size_t edge_size(const struct node *node)
+{
+	size_t most = 0;
+
+	for (unsigned i = 0; i < node->narrays; i++) {
+		const struct heddle_access *access = &node->arrays[i].access;
+		size_t per = access->per_iteration ? access->per_iteration : 1;
+		size_t n = access->share == HEDDLE_HALO ? (access->halo + per - 1) / per : 0;
+
+		if (node->arrays[i].place.layout == HEDDLE_MPI_BLOCKS && n > most)
+			most = n;
+	}
+	return most;
+}
+
+static void edge_split(struct node_range *range, bool last, size_t n)
+{
+	struct node_range *edge = find(range->node, RANGE_FREE);
+
+	if (!edge || !n)
+		return;
+	edge->edge = true;
+	edge->shrinks = false;
+	edge->range = (struct mpi_range){range->range.start, n, range->range.home};
+	if (last)
+		edge->range.start += range->range.n - n;
+	else
+		range->range.start += n;
+	range->range.n -= n;
+	range_arrive(edge);
+}
+
+/* Windows at the edges of a rank's own range reach what others have. These iterations are ranges of
+ * their own, which run beside the others, so that of the rest nothing is copied. */
+static void edges_split(struct node_range *range)
+{
+	size_t end = range->range.start + range->range.n, n = edge_size(range->node);
+	size_t alignment = range->node->loop->alignment;
+
+	if (alignment > 1)
+		n = (n + alignment - 1) / alignment * alignment;
+	if (4 * n > range->range.n)
+		return;
+	if (range->range.start)
+		edge_split(range, false, n);
+	if (end < range->node->loop->n)
+		edge_split(range, true, n);
+}
+
+void node_granted(struct node *node, const struct mpi_message *message)
+{
+	struct node_range *range = find(node, RANGE_ASKED);
+
+	range->range = (struct mpi_range){message->first, message->n, message->rank};
+	range->asked_us += message->us;
+	range->edge = false;
+	range->shrinks = message->array == 2;
+	node->steals = message->array;
+	if (range->shrinks && range->range.home == node->rank)
+		edges_split(range);
+	range_arrive(range);
 }
 
 /* The loop has ended. On one of StarPU's threads. */
@@ -264,9 +336,13 @@ static int range_chain(struct node_range *range)
 	                                        .modes = {STARPU_RW, STARPU_RW},
 	                                        .specific_nodes = 1,
 	                                        .nodes = {STARPU_MAIN_RAM, STARPU_MAIN_RAM}};
-	struct node_range *before = range->before = find(range->node, RANGE_RUNNING);
+	struct node_range *before = NULL;
 	struct starpu_task *task;
 
+	for (unsigned i = 0; i < NODE_RANGES && !range->edge; i++)
+		if (range->node->ranges[i].state == RANGE_RUNNING && !range->node->ranges[i].edge)
+			before = &range->node->ranges[i];
+	range->before = before;
 	/* One handle of both keeps their order. */
 	if (!before || before->watched == range->watched)
 		return 0;
@@ -312,7 +388,8 @@ static int range_submit(struct node_range *range)
 	range->ended = false;
 	status = range_chain(range);
 	if (!status)
-		status = heddle_loop_submit(&loop, &range->request);
+		status = range->shrinks ? loop_part_submit(&loop, &range->request)
+		                        : heddle_loop_submit(&loop, &range->request);
 	if (status)
 		handles_unregister(range);
 	return status;
@@ -394,6 +471,10 @@ static void range_account(struct node_range *range, const struct heddle_loop_sta
 	stats_add(node->sums, stats, now - stats->us - node->begin_us);
 	node->stats.iterations += range->range.n;
 	node->stats.ranges++;
+	if (range->edge) {
+		tell_completed(range, 0, 0);
+		return;
+	}
 	node->stats.busy_us += stats->us;
 	node->stats.finish_us = now - node->begin_us;
 	node->stats.rate = range->range.n / (now - since);
@@ -419,6 +500,79 @@ static void range_finish(struct node_range *range)
 			part_send(range, i);
 }
 
+/* ---- others steal from it ---- */
+
+/* What is left when it takes no longer is not told: nobody would get some of it. */
+#define TOLD_US 100
+
+/* How far it is.
+ * @return false: not known yet */
+static bool range_progress(struct node_range *range, struct mpi_progress *progress)
+{
+	struct loop_progress of;
+
+	if (range->state != RANGE_RUNNING || range->before ||
+	    __atomic_load_n(&range->ended, __ATOMIC_ACQUIRE))
+		return false;
+	loop_part_progress(range->request, &of);
+	if (of.us <= 0 || of.left >= range->range.n)
+		return false;
+	progress->left = of.left;
+	progress->pace = of.us / (range->range.n - of.left);
+	return true;
+}
+
+static void progress_tell(struct node_range *range, const struct mpi_progress *progress)
+{
+	range->told_left = progress->left;
+	mpi_link_tell(range->node->link, 0,
+	              &(struct mpi_message){
+	                  .type = NODE_PROGRESS, .n = progress->left, .us = progress->pace});
+}
+
+static void progress_look(struct node_range *range)
+{
+	struct mpi_progress progress;
+
+	if (!range_progress(range, &progress))
+		return;
+	range->rest_us = progress.left * progress.pace;
+	if (progress.left <= MPI_STEALS_TOLD * range->told_left && range->rest_us > TOLD_US)
+		progress_tell(range, &progress);
+}
+
+/* What nobody has begun, from the end on. Of fewer iterations than rank 0 thinks are left, fewer.
+ */
+static size_t give_up(struct node *node, const struct mpi_message *message, size_t *first)
+{
+	size_t alignment = node->loop->alignment ? node->loop->alignment : 1, n = message->n;
+	struct mpi_progress progress;
+
+	for (unsigned i = 0; i < NODE_RANGES; i++) {
+		struct node_range *range = &node->ranges[i];
+
+		if (!range->shrinks || !range_progress(range, &progress))
+			continue;
+		if (progress.left < message->first)
+			n = (double)n * progress.left / message->first;
+		n = loop_part_shorten(range->request, n - n % alignment);
+		range->range.n -= n;
+		*first = range->range.start + range->range.n;
+		progress.left -= n < progress.left ? n : progress.left;
+		progress_tell(range, &progress);
+		return n;
+	}
+	return 0;
+}
+
+void node_give_up(struct node *node, const struct mpi_message *message)
+{
+	size_t first = 0, n = node->status ? 0 : give_up(node, message, &first);
+
+	mpi_link_tell(node->link, 0,
+	              &(struct mpi_message){.type = NODE_GIVEN_UP, .first = first, .n = n});
+}
+
 /* ---- one step ---- */
 
 /* What a range can do of itself. */
@@ -431,6 +585,8 @@ static bool range_step(struct node_range *range)
 		if (range->under_way)
 			return false;
 		range->arrived_us = starpu_timing_now();
+		if (!range->shrinks)
+			node->answer_us = range->arrived_us - range->asked_us;
 		/* After a failure elsewhere it would be computed for nothing. */
 		if (node->ending)
 			range->state = RANGE_FREE;
@@ -438,11 +594,14 @@ static bool range_step(struct node_range *range)
 			range_start(range);
 		return true;
 	case RANGE_RUNNING:
+		if (node->steals && !range->edge)
+			progress_look(range);
 		if (range->before || !__atomic_load_n(&range->ended, __ATOMIC_ACQUIRE))
 			return false;
 		range_finish(range);
 		for (unsigned i = 0; i < NODE_RANGES; i++)
-			node->ranges[i].before = NULL;
+			if (node->ranges[i].before == range)
+				node->ranges[i].before = NULL;
 		return true;
 	case RANGE_LEAVING:
 		if (range->under_way)
@@ -456,15 +615,38 @@ static bool range_step(struct node_range *range)
 	}
 }
 
+/* What an answer takes, before there was one. */
+#define ANSWER_US 1000
+/* So many times what the last answer took. */
+#define ANSWERS 1.5
+
+/* Whether its workers will soon be done, so that the next range should be on its way. */
+static bool ends_soon(const struct node *node)
+{
+	double answer_us = node->answer_us > 0 ? ANSWERS * node->answer_us : ANSWER_US;
+
+	for (unsigned i = 0; i < NODE_RANGES; i++)
+		if (node->ranges[i].state == RANGE_RUNNING &&
+		    !(node->ranges[i].rest_us > 0 && node->ranges[i].rest_us < answer_us))
+			return false;
+	return true;
+}
+
 /* The next range is asked for when the one before begins, so that its data arrives meanwhile and
- * its loop waits for the end of the one before. */
+ * its loop waits for the end of the one before. Where ranks steal it is when the one before is
+ * nearly done. */
 static bool ask(struct node *node)
 {
 	struct node_range *range = find(node, RANGE_FREE);
+	struct mpi_progress progress;
 
 	if (node->ending || node->status || !range || count(node, RANGE_ASKED) ||
-	    count(node, RANGE_ARRIVING) || count(node, RANGE_RUNNING) > 1)
+	    count(node, RANGE_ARRIVING) || count(node, RANGE_RUNNING) > 1 ||
+	    (node->steals && !ends_soon(node)))
 		return false;
+	for (unsigned i = 0; node->steals && i < NODE_RANGES; i++)
+		if (!node->ranges[i].edge && range_progress(&node->ranges[i], &progress))
+			progress_tell(&node->ranges[i], &progress);
 	range->state = RANGE_ASKED;
 	range->asked_us = starpu_timing_now();
 	mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_ASK});
@@ -503,6 +685,16 @@ bool node_step(struct node *node)
 bool node_computes(const struct node *node)
 {
 	return count(node, RANGE_RUNNING);
+}
+
+double node_look_us(const struct node *node)
+{
+	double us = HUGE_VAL;
+
+	for (unsigned i = 0; i < NODE_RANGES; i++)
+		if (node->ranges[i].state == RANGE_RUNNING && node->ranges[i].rest_us > 0)
+			us = fmin(us, node->ranges[i].rest_us / LOOKS);
+	return us;
 }
 
 void node_ranges_finish(struct node *node)

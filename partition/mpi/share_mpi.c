@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "estimator/block_time.h"
 #include "partition/mpi/node_private.h"
@@ -69,21 +70,41 @@ static bool data_at_hand(const struct node *node)
 	return true;
 }
 
+/* Whether a rank that computes what it has the data of, gets and sends nothing, but for rows that
+ * windows reach. */
+static bool stays_at_home(const struct node *node, const size_t *homes)
+{
+	for (unsigned i = 0; i < node->narrays; i++) {
+		const struct node_array *array = &node->arrays[i];
+		size_t per = array->access.per_iteration ? array->access.per_iteration : 1;
+
+		if (node_array_shared(array) || (array->place.layout == HEDDLE_MPI_EVERYWHERE &&
+		                                 array->access.mode == STARPU_R))
+			continue;
+		if (array->place.layout != HEDDLE_MPI_BLOCKS || !homes)
+			return false;
+		for (unsigned r = 1; r < node->nranks; r++)
+			if (array->layout.first[r] != homes[r] * per)
+				return false;
+	}
+	return true;
+}
+
 /* What earlier runs of the loop on this communicator have told of the ranks. */
 static struct blocks_memory **memory_of(struct node *node)
 {
 	return (struct blocks_memory **)mpi_link_keeps(node->link, node->name, node->loop->n);
 }
 
-/* What it took then to send iterations. It has the name and length of the loop, too. NULL: no
- * memory. */
+/* What it took then to send iterations, and stolen ranges beside theirs: two entries. It has the
+ * name and length of the loop, too. NULL: no memory. */
 static struct heddle_block_time *moved_of(struct node *node)
 {
 	struct heddle_block_time **moved =
 	    (struct heddle_block_time **)mpi_link_keeps(node->link, node->name, ~node->loop->n);
 
 	if (moved && !*moved)
-		*moved = calloc(1, sizeof(**moved));
+		*moved = calloc(2, sizeof(**moved));
 	return moved ? *moved : NULL;
 }
 
@@ -105,18 +126,33 @@ int node_share_begin(struct node *node)
 		return 0;
 	homes = calloc(node->nranks + 1, sizeof(*homes));
 	node->share.asked_us = calloc(node->nranks, sizeof(*node->share.asked_us));
-	if (!homes || !node->share.asked_us) {
+	node->share.waited_us = calloc(node->nranks, sizeof(*node->share.waited_us));
+	if (!homes || !node->share.asked_us || !node->share.waited_us) {
 		free(homes);
 		return -ENOMEM;
 	}
-	if (homes_find(node, homes)) {
+	if (homes_find(node, homes))
 		problem.homes = homes;
-		problem.moved = moved_of(node);
+	problem.moved = moved_of(node);
+	if (!strcmp(problem.strategy, "steal"))
+		problem.strategy = stays_at_home(node, problem.homes) ? NULL : "hdss";
+	if (problem.strategy) {
+		memory = memory_of(node);
+		if (memory)
+			problem.memory = *memory;
+		status = mpi_claims_create(&problem, &node->share.claims);
+	} else {
+		node->share.steals = mpi_steals_create(&(struct mpi_steals_problem){
+		    .n = problem.n,
+		    .nranks = problem.nranks,
+		    .alignment = problem.alignment,
+		    .homes = problem.homes,
+		    .bytes = problem.bytes,
+		    .moved = problem.moved,
+		    .ranges = problem.moved ? &problem.moved[1] : NULL,
+		});
+		status = node->share.steals ? 0 : -ENOMEM;
 	}
-	memory = memory_of(node);
-	if (memory)
-		problem.memory = *memory;
-	status = mpi_claims_create(&problem, &node->share.claims);
 	free(homes);
 	return status;
 }
@@ -131,7 +167,14 @@ void node_share_end(struct node *node)
 	if (memory)
 		(void)mpi_claims_learn(node->share.claims, memory);
 	mpi_claims_destroy(node->share.claims);
+	mpi_steals_destroy(node->share.steals);
 	free(node->share.asked_us);
+	free(node->share.waited_us);
+}
+
+static bool share_over(const struct node_share *share)
+{
+	return share->steals ? mpi_steals_over(share->steals) : mpi_claims_over(share->claims);
 }
 
 static void tell_all(struct node *node, const struct mpi_message *message)
@@ -140,38 +183,92 @@ static void tell_all(struct node *node, const struct mpi_message *message)
 		mpi_link_tell(node->link, r, message);
 }
 
-/* Gives ranges to those that wait for one, or the end. */
-static void share_serve(struct node *node)
+/* @param steals as in the message */
+static void grant(struct node *node, unsigned rank, const struct mpi_range *range, unsigned steals)
+{
+	double us = steals == 1 ? node->share.waited_us[rank]
+	                        : starpu_timing_now() - node->share.asked_us[rank];
+
+	mpi_link_tell(node->link, rank,
+	              &(struct mpi_message){.type = NODE_GRANT,
+	                                    .array = steals,
+	                                    .rank = range->home,
+	                                    .first = range->start,
+	                                    .n = range->n,
+	                                    .us = us});
+	node->share.asked_us[rank] = 0;
+}
+
+static void claims_serve(struct node *node)
 {
 	struct node_share *share = &node->share;
 	struct mpi_range range;
 
+	for (unsigned r = 0; r < node->nranks; r++)
+		if (share->asked_us[r] && mpi_claims_next(share->claims, r, &range))
+			grant(node, r, &range, 0);
+}
+
+/* Iterations have been given up. */
+static void steal_end(struct node *node, unsigned victim, size_t first, size_t n)
+{
+	struct mpi_range range;
+	unsigned thief;
+
+	if (mpi_steals_given(node->share.steals, victim, first, n, starpu_timing_now(), &thief,
+	                     &range))
+		grant(node, thief, &range, range.home < node->nranks ? 1 : 2);
+}
+
+static void steals_serve(struct node *node)
+{
+	struct mpi_steals *steals = node->share.steals;
+	struct mpi_steal steal;
+	size_t end;
+
+	while (mpi_steals_next(steals, starpu_timing_now(), &steal)) {
+		node->share.waited_us[steal.thief] =
+		    starpu_timing_now() - node->share.asked_us[steal.thief];
+		if (!mpi_steals_begun(steals, steal.victim, &end))
+			steal_end(node, steal.victim, end - steal.n, steal.n);
+		else
+			mpi_link_tell(node->link, steal.victim,
+			              &(struct mpi_message){
+			                  .type = NODE_GIVE_UP, .n = steal.n, .first = steal.of});
+	}
+}
+
+/* Gives ranges to those that wait for one, or the end. */
+static void share_serve(struct node *node)
+{
+	struct node_share *share = &node->share;
+
 	if (share->ended)
 		return;
-	if (share->status || mpi_claims_over(share->claims)) {
+	if (share->status || share_over(share)) {
 		share->ended = true;
 		tell_all(node, &(struct mpi_message){.type = NODE_END,
 		                                     .status = share->status,
 		                                     .rank = share->failed});
 		return;
 	}
-	for (unsigned r = 0; r < node->nranks; r++) {
-		if (!share->asked_us[r] || !mpi_claims_next(share->claims, r, &range))
-			continue;
-		mpi_link_tell(
-		    node->link, r,
-		    &(struct mpi_message){.type = NODE_GRANT,
-		                          .rank = range.home,
-		                          .first = range.start,
-		                          .n = range.n,
-		                          .us = starpu_timing_now() - share->asked_us[r]});
-		share->asked_us[r] = 0;
-	}
+	if (share->steals)
+		steals_serve(node);
+	else
+		claims_serve(node);
 }
 
 void node_share_ask(struct node *node, unsigned rank)
 {
-	node->share.asked_us[rank] = starpu_timing_now();
+	struct mpi_range range;
+	double now = starpu_timing_now();
+
+	node->share.asked_us[rank] = now;
+	if (node->share.steals && !node->share.ended) {
+		mpi_steals_ask(node->share.steals, rank, now);
+		if (mpi_steals_own(node->share.steals, rank, now, &range))
+			grant(node, rank, &range, 2);
+	}
 	share_serve(node);
 }
 
@@ -181,15 +278,54 @@ void node_share_completed(struct node *node, unsigned rank, const struct mpi_mes
 		node->share.status = message->status;
 		node->share.failed = rank;
 	}
-	mpi_claims_completed(node->share.claims, rank,
-	                     &(struct mpi_range){message->first, message->n, message->rank},
-	                     message->us);
+	if (node->share.steals && message->array)
+		mpi_steals_completed_edge(node->share.steals, message->n);
+	else if (node->share.steals)
+		mpi_steals_completed(node->share.steals, rank, message->n, message->us,
+		                     starpu_timing_now());
+	else
+		mpi_claims_completed(node->share.claims, rank,
+		                     &(struct mpi_range){message->first, message->n, message->rank},
+		                     message->us);
+	share_serve(node);
+}
+
+/* Time alone may tell that a rank is slow. */
+#define LOOK_US 200
+
+void node_share_look(struct node *node)
+{
+	double now;
+
+	if (!node->share.steals)
+		return;
+	now = starpu_timing_now();
+	if (now - node->share.looked_us < LOOK_US)
+		return;
+	node->share.looked_us = now;
+	share_serve(node);
+}
+
+void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message)
+{
+	mpi_steals_progress(node->share.steals, rank,
+	                    (struct mpi_progress){message->n, message->us}, starpu_timing_now());
+	share_serve(node);
+}
+
+void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message)
+{
+	if (!node->share.ended)
+		steal_end(node, rank, message->first, message->n);
 	share_serve(node);
 }
 
 void node_share_moved(struct node *node, const struct mpi_message *message)
 {
-	mpi_claims_moved(node->share.claims, message->n, message->us);
+	if (node->share.steals)
+		mpi_steals_moved(node->share.steals, message->n, message->us);
+	else
+		mpi_claims_moved(node->share.claims, message->n, message->us);
 }
 
 void node_share_bye(struct node *node)

@@ -130,7 +130,7 @@ cmp "$work/one.png" "$work/three.png" || fail "other images"
 expect 0 '' ranks 2 "$apps/heat2d/heat2d" --mpi --size 60 --sweeps 20 --every 10 --reps 1 \
 	--snapshots "$work/heat"
 [ -f "$work/heat-000020.png" ] || fail "no snapshot: $(ls "$work")"
-for strategy in static css:chunk=1000 gss; do
+for strategy in static css:chunk=1000 gss hdss; do
 	HEDDLE_NODE_STRATEGY=$strategy
 	export HEDDLE_NODE_STRATEGY
 	expect 0 'verified' ranks 2 "$apps/blackscholes/blackscholes" --mpi --verify --reps 1

@@ -157,6 +157,15 @@ static void program_choose(struct program *program, unsigned *seed, bool delays)
 	arrays[SUMS] = (struct array){.units = 1 + rand_r(seed) % 100, .nx = 1, .ld = 1};
 	for (int a = 0; a < NARRAYS; a++)
 		layout_choose(&arrays[a], a >= TABLE, seed);
+	/* Only where both arrays have the same parts ranks steal. */
+	if (arrays[INPUT].place.layout != HEDDLE_MPI_BLOCKS || rand_r(seed) % 4 == 0)
+		return;
+	for (int r = 1; r < nranks; r++)
+		arrays[INPUT].first[r] -= arrays[INPUT].first[r] % arrays[INPUT].per;
+	arrays[OUTPUT].per = arrays[INPUT].per;
+	arrays[OUTPUT].units = arrays[INPUT].units;
+	arrays[OUTPUT].place = arrays[INPUT].place;
+	memcpy(arrays[OUTPUT].first, arrays[INPUT].first, (nranks + 1) * sizeof(size_t));
 }
 
 static void program_make(struct program *program)
@@ -264,9 +273,10 @@ static void program_run(unsigned *seed, bool delays, MPI_Comm comm)
 static int run_random(unsigned seed, int count, bool delays)
 {
 	static const char *const strategies[] = {
-	    "hdss", "gss",         "css:chunk=64",   "tss",
-	    "fss",  "linear",      "static",         "qilin",
-	    "axel", "exponential", "hdss:overlap=0", "css:chunk=1000"};
+	    "hdss",  "gss",         "css:chunk=64",   "tss",
+	    "fss",   "linear",      "static",         "qilin",
+	    "axel",  "exponential", "hdss:overlap=0", "css:chunk=1000",
+	    "steal", "steal"};
 	const int nstrategies = sizeof(strategies) / sizeof(strategies[0]);
 	MPI_Comm turned;
 

@@ -1,0 +1,350 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "estimator/block_time.h"
+#include "steals.h"
+
+/* Before it is known what it takes to send iterations, a rank helps with so many bytes. */
+#define FIRST_HELP 65536
+/* Help that saves its owner less is not worth while: this part of the run so far, so many
+ * microseconds, and what ranges take that are stolen. */
+#define LEAST_PART 0.005
+#define LEAST_US 100
+
+struct peer {
+	size_t begin, end; /* its home, until it begins */
+	bool begun;
+	bool stolen;     /* what it computes is, ... */
+	double before;   /* ... and the pace that it had before; 0: not known */
+	size_t left;     /* of its range, when it told last, ... */
+	double told_us;  /* ... which was then */
+	size_t next;     /* of the range that it has for afterwards */
+	double pace;     /* 0: not known */
+	double asked_us; /* since when it wants a range; below 0: it does not */
+	bool waits;      /* another one is asked for it */
+	bool asked;      /* to give some up, for the thief */
+	unsigned thief;
+	bool nothing; /* it had nothing to give up */
+};
+
+struct mpi_steals {
+	struct mpi_steals_problem given;
+	bool homes;      /* where iterations run makes a difference */
+	size_t left;     /* iterations that are not computed */
+	double begin_us; /* when a rank first asked; below 0: none has */
+	struct heddle_block_time *moved, own_moved;
+	struct heddle_block_time *ranges, own_ranges;
+	struct peer peers[];
+};
+
+struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem)
+{
+	struct mpi_steals *steals =
+	    calloc(1, sizeof(*steals) + problem->nranks * sizeof(steals->peers[0]));
+
+	if (!steals)
+		return NULL;
+	steals->given = *problem;
+	steals->given.homes = NULL; /* the caller's */
+	steals->homes = problem->homes;
+	steals->given.alignment += !problem->alignment;
+	steals->left = problem->n;
+	steals->begin_us = -1;
+	steals->moved = problem->moved ? problem->moved : &steals->own_moved;
+	steals->ranges = problem->ranges ? problem->ranges : &steals->own_ranges;
+	for (unsigned r = 0; r < problem->nranks; r++) {
+		struct peer *peer = &steals->peers[r];
+		size_t units = problem->n / steals->given.alignment;
+
+		peer->asked_us = -1;
+		if (problem->homes) {
+			peer->begin = problem->homes[r];
+			peer->end = problem->homes[r + 1];
+			continue;
+		}
+		peer->begin = r ? peer[-1].end : 0;
+		peer->end = r + 1 == problem->nranks
+		                ? problem->n
+		                : (size_t)((double)units * (r + 1) / problem->nranks) *
+		                      steals->given.alignment;
+	}
+	return steals;
+}
+
+void mpi_steals_destroy(struct mpi_steals *steals)
+{
+	free(steals);
+}
+
+/* ---- what is known of the ranks ---- */
+
+struct estimate {
+	double left; /* iterations */
+	double pace;
+};
+
+/* A rank that should have told of more has not done as much yet.
+ * @param known the pace of one of which nothing is known */
+static struct estimate estimate(const struct peer *peer, double now, double known)
+{
+	struct estimate found = {peer->left, peer->pace > 0 ? peer->pace : known};
+	double since = now - peer->told_us, untold = (1 - MPI_STEALS_TOLD) * found.left;
+
+	if (!peer->begun) {
+		found.left = peer->end - peer->begin;
+	} else if (since > untold * found.pace) {
+		found.pace = untold > 0 ? since / untold : found.pace;
+		found.left -= untold;
+	} else {
+		found.left -= since / found.pace;
+	}
+	found.left += peer->next;
+	return found;
+}
+
+/* The pace of the fastest rank of which it is known; 0: it is of none. */
+static double fastest(const struct mpi_steals *steals)
+{
+	double pace = 0;
+
+	for (unsigned r = 0; r < steals->given.nranks; r++)
+		if (steals->peers[r].pace > 0 && (!pace || steals->peers[r].pace < pace))
+			pace = steals->peers[r].pace;
+	return pace;
+}
+
+/* When all would be done if all ended at one time, microseconds from now. */
+static double end_of_all(const struct mpi_steals *steals, double now, double known)
+{
+	double left = 0, rates = 0;
+
+	for (unsigned r = 0; r < steals->given.nranks; r++) {
+		struct estimate of = estimate(&steals->peers[r], now, known);
+
+		left += of.left;
+		rates += 1 / of.pace;
+	}
+	return left / rates;
+}
+
+/* The rank that is longest busy, of those that may have something to give up.
+ * @return the number of ranks: there is none */
+static unsigned victim_find(const struct mpi_steals *steals, double now, double known)
+{
+	unsigned found = steals->given.nranks;
+	double most = 0;
+
+	for (unsigned r = 0; r < steals->given.nranks; r++) {
+		const struct peer *peer = &steals->peers[r];
+		struct estimate of = estimate(peer, now, known);
+
+		if (peer->asked || peer->nothing ||
+		    (peer->begun && peer->stolen && steals->homes) || !(of.left * of.pace > most))
+			continue;
+		most = of.left * of.pace;
+		found = r;
+	}
+	return found;
+}
+
+/* The rank that asked first. */
+static unsigned thief_find(const struct mpi_steals *steals)
+{
+	unsigned found = steals->given.nranks;
+
+	for (unsigned r = 0; r < steals->given.nranks; r++) {
+		const struct peer *peer = &steals->peers[r];
+
+		if (peer->asked_us >= 0 && !peer->waits &&
+		    (found == steals->given.nranks ||
+		     peer->asked_us < steals->peers[found].asked_us))
+			found = r;
+	}
+	return found;
+}
+
+static bool is_sent(const struct mpi_steals *steals)
+{
+	return steals->homes && steals->given.bytes;
+}
+
+/* How many iterations a thief may have of a victim. No more than that data, computation and results
+ * take no longer than the victim needs for the rest. */
+static double steal_most(const struct mpi_steals *steals, struct estimate thief,
+                         struct estimate victim, double end)
+{
+	const struct heddle_block_time *moved = steals->moved;
+	double most = fmin(end / thief.pace - thief.left, victim.left - end / victim.pace), help;
+
+	if (!is_sent(steals))
+		return most;
+	if (!moved->count)
+		return fmin(most, FIRST_HELP / steals->given.bytes + steals->given.alignment);
+	help = (victim.left * victim.pace - moved->start_us) /
+	       (moved->pace + thief.pace + victim.pace);
+	return fmin(most, help);
+}
+
+/* What help must save its owner at the least, microseconds. */
+static double least_us(const struct mpi_steals *steals, double now)
+{
+	double least = fmax(LEAST_US, LEAST_PART * (now - steals->begin_us));
+
+	return fmax(least, steals->ranges->pace);
+}
+
+/* ---- what ranks want and get ---- */
+
+void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us)
+{
+	steals->peers[rank].asked_us = now_us;
+	if (steals->begin_us < 0)
+		steals->begin_us = now_us;
+}
+
+/* Its next range begins. */
+static void begin(struct peer *peer, size_t n, bool stolen, double now)
+{
+	peer->begun = true;
+	peer->left = n;
+	peer->told_us = now;
+	peer->stolen = stolen;
+	peer->before = peer->pace;
+	peer->nothing = false;
+}
+
+static void has(struct mpi_steals *steals, unsigned rank, size_t n, bool stolen, double now)
+{
+	struct peer *peer = &steals->peers[rank];
+
+	peer->asked_us = -1;
+	peer->waits = false;
+	if (peer->left)
+		peer->next += n;
+	else
+		begin(peer, n, stolen, now);
+}
+
+bool mpi_steals_own(struct mpi_steals *steals, unsigned rank, double now_us,
+                    struct mpi_range *range)
+{
+	struct peer *peer = &steals->peers[rank];
+
+	if (peer->begun || peer->begin == peer->end)
+		return false;
+	*range = (struct mpi_range){peer->begin, peer->end - peer->begin,
+	                            steals->homes ? rank : steals->given.nranks};
+	has(steals, rank, range->n, false, now_us);
+	return true;
+}
+
+bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal *steal)
+{
+	double known = fastest(steals), end, n, saved;
+	unsigned thief = thief_find(steals), victim;
+	struct estimate of;
+
+	if (thief == steals->given.nranks || known <= 0)
+		return false;
+	victim = victim_find(steals, now_us, known);
+	if (victim == steals->given.nranks || victim == thief)
+		return false;
+	of = estimate(&steals->peers[victim], now_us, known);
+	end = end_of_all(steals, now_us, known);
+	n = steal_most(steals, estimate(&steals->peers[thief], now_us, known), of, end);
+	if (n < steals->given.alignment)
+		return false;
+	/* What only tells what sending takes may be short. */
+	saved = is_sent(steals) && !steals->moved->count ? of.left - end / of.pace : n;
+	if (saved * of.pace < least_us(steals, now_us))
+		return false;
+	*steal = (struct mpi_steal){thief, victim, n, of.left};
+	steal->n -= steal->n % steals->given.alignment;
+	steals->peers[thief].waits = true;
+	steals->peers[victim].asked = true;
+	steals->peers[victim].thief = thief;
+	return true;
+}
+
+bool mpi_steals_given(struct mpi_steals *steals, unsigned victim, size_t first, size_t n,
+                      double now_us, unsigned *thief, struct mpi_range *range)
+{
+	struct peer *peer = &steals->peers[victim];
+
+	if (!peer->asked)
+		return false;
+	peer->asked = false;
+	*thief = peer->thief;
+	if (!n) {
+		peer->nothing = true;
+		steals->peers[*thief].waits = false;
+		return false;
+	}
+	/* One that computes has told what is left. */
+	if (!peer->begun)
+		peer->end -= n;
+	*range = (struct mpi_range){first, n, steals->homes ? victim : steals->given.nranks};
+	has(steals, *thief, n, true, now_us);
+	return true;
+}
+
+bool mpi_steals_begun(const struct mpi_steals *steals, unsigned rank, size_t *end)
+{
+	*end = steals->peers[rank].end;
+	return steals->peers[rank].begun;
+}
+
+void mpi_steals_progress(struct mpi_steals *steals, unsigned rank, struct mpi_progress progress,
+                         double now_us)
+{
+	struct peer *peer = &steals->peers[rank];
+
+	peer->left = progress.left;
+	peer->told_us = now_us;
+	if (progress.pace > 0)
+		peer->pace = progress.pace;
+}
+
+/* What a range has taken beside its iterations. These may be dearer than others: no more than twice
+ * as dear. */
+static void range_note(struct mpi_steals *steals, const struct peer *peer, size_t n, double us)
+{
+	double iterations_us = n * peer->before;
+
+	us = fmax(0, fmin(us - iterations_us, iterations_us));
+	heddle_block_time_add(steals->ranges, 1, us, true, false);
+}
+
+void mpi_steals_completed(struct mpi_steals *steals, unsigned rank, size_t n, double us,
+                          double now_us)
+{
+	struct peer *peer = &steals->peers[rank];
+
+	if (peer->stolen && peer->before > 0)
+		range_note(steals, peer, n, us);
+	if (peer->pace <= 0)
+		peer->pace = us / n;
+	begin(peer, peer->next, true, now_us);
+	peer->next = 0;
+	steals->left -= n;
+}
+
+void mpi_steals_completed_edge(struct mpi_steals *steals, size_t n)
+{
+	steals->left -= n;
+}
+
+void mpi_steals_moved(struct mpi_steals *steals, size_t n, double us)
+{
+	heddle_block_time_add(steals->moved, n, us, true, true);
+}
+
+bool mpi_steals_over(const struct mpi_steals *steals)
+{
+	return !steals->left;
+}

@@ -1,0 +1,366 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ranks that steal from each other, without MPI: time goes by in small steps, and each answer comes
+ * late.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimator/block_time.h"
+#include "partition/mpi/steals.h"
+#include "tests/unit/test.h"
+
+#define MAXRANKS 64
+#define STEP_US 10
+/* A rank asks so long before it is done. */
+#define AHEAD_US 500
+
+struct machine {
+	unsigned nranks;
+	double rate[MAXRANKS]; /* iterations a microsecond */
+	double slower;         /* iterations that begin later take up to so many times as long */
+	double answer_us;      /* until a rank gives something up */
+	double message_us;     /* to send something, ... */
+	double send_us;        /* ... and for an iteration of that */
+	size_t block;          /* what workers have begun is nobody else's */
+	double late_us[MAXRANKS];
+};
+
+struct outcome {
+	double us, ideal_us;
+	unsigned ranges;
+	size_t abroad;
+};
+
+/* A range that a rank computes, or will. */
+struct work {
+	struct mpi_range range;
+	double done;     /* iterations */
+	double begun_us; /* below 0: not yet */
+	double ready_us; /* its data has come */
+};
+
+struct rank {
+	struct work now, next;
+	size_t told;
+	bool asked;
+	double give_us; /* when it gives something up; below 0: nobody has asked it */
+	struct mpi_steal steal;
+};
+
+struct run {
+	const struct machine *machine;
+	const struct mpi_steals_problem *problem;
+	struct mpi_steals *steals;
+	struct rank ranks[MAXRANKS];
+	unsigned char *times; /* how often each iteration was computed */
+	struct outcome outcome;
+	double now;
+};
+
+static bool is_abroad(const struct run *run, unsigned rank, const struct mpi_range *range)
+{
+	return run->problem->homes && range->home != rank;
+}
+
+static void get(struct run *run, unsigned rank, const struct mpi_range *range)
+{
+	struct rank *own = &run->ranks[rank];
+	struct work *work = own->now.range.n ? &own->next : &own->now;
+	double us = 0;
+
+	assert_int_equal(work->range.n, 0);
+	assert_true(range->n > 0 && range->start + range->n <= run->problem->n);
+	if (is_abroad(run, rank, range)) {
+		us = run->machine->message_us + range->n * run->machine->send_us;
+		run->outcome.abroad += range->n;
+	}
+	*work = (struct work){*range, 0, -1, run->now + us};
+	own->asked = false;
+	own->told = range->n;
+	run->outcome.ranges++;
+}
+
+/* Iterations from the range's begin that workers have begun. */
+static size_t begun(const struct run *run, const struct work *work)
+{
+	size_t block = run->machine->block, n = ceil(work->done / block) * block;
+
+	return n < work->range.n ? n : work->range.n;
+}
+
+static bool progress(const struct run *run, const struct rank *rank, struct mpi_progress *of)
+{
+	const struct work *work = &rank->now;
+
+	if (!work->range.n || work->done < run->machine->block)
+		return false;
+	of->left = work->range.n - (size_t)work->done;
+	of->pace = (run->now - work->begun_us) / work->done;
+	return true;
+}
+
+static void tell(struct run *run, unsigned r, const struct mpi_progress *of)
+{
+	run->ranks[r].told = of->left;
+	mpi_steals_progress(run->steals, r, *of, run->now);
+}
+
+/* A rank gives up what it was asked for. */
+static void give(struct run *run, unsigned r)
+{
+	struct rank *rank = &run->ranks[r];
+	struct work *work = &rank->now;
+	size_t n = 0, first = 0, waiting, alignment = run->problem->alignment;
+	struct mpi_progress of;
+	struct mpi_range range;
+	unsigned thief;
+
+	rank->give_us = -1;
+	if (!is_abroad(run, r, &work->range) && progress(run, rank, &of)) {
+		n = rank->steal.n;
+		if (of.left < rank->steal.of)
+			n = (double)n * of.left / rank->steal.of;
+		n -= alignment ? n % alignment : 0;
+		waiting = work->range.n - begun(run, work);
+		n = n < waiting ? n : waiting;
+		work->range.n -= n;
+		first = work->range.start + work->range.n;
+		of.left -= n;
+		tell(run, r, &of);
+	}
+	if (mpi_steals_given(run->steals, r, first, n, run->now, &thief, &range))
+		get(run, thief, &range);
+}
+
+static double rate(const struct run *run, unsigned r)
+{
+	const struct work *work = &run->ranks[r].now;
+	double part = (work->range.start + work->done) / run->problem->n;
+
+	return run->machine->rate[r] / (1 + (run->machine->slower - 1) * part);
+}
+
+static void work_end(struct run *run, unsigned r)
+{
+	struct rank *rank = &run->ranks[r];
+	const struct mpi_range *range = &rank->now.range;
+
+	for (size_t i = range->start; i < range->start + range->n; i++)
+		run->times[i]++;
+	mpi_steals_completed(run->steals, r, range->n, run->now - rank->now.begun_us, run->now);
+	if (is_abroad(run, r, range))
+		mpi_steals_moved(run->steals, range->n,
+		                 2 * (run->machine->message_us + range->n * run->machine->send_us));
+	rank->now = rank->next;
+	rank->told = rank->now.range.n;
+	rank->next.range.n = 0;
+}
+
+static void compute(struct run *run, unsigned r)
+{
+	struct rank *rank = &run->ranks[r];
+	struct work *work = &rank->now;
+	struct mpi_progress of;
+
+	if (!work->range.n || work->ready_us > run->now)
+		return;
+	if (work->begun_us < 0)
+		work->begun_us = run->now - STEP_US;
+	work->done += rate(run, r) * STEP_US;
+	if (work->done >= work->range.n)
+		work_end(run, r);
+	else if (progress(run, rank, &of) && of.left <= MPI_STEALS_TOLD * rank->told)
+		tell(run, r, &of);
+}
+
+static void ask(struct run *run, unsigned r)
+{
+	struct rank *rank = &run->ranks[r];
+	struct mpi_progress of;
+	struct mpi_range range;
+
+	if (rank->asked || rank->next.range.n || run->now < run->machine->late_us[r])
+		return;
+	if (rank->now.range.n && (!progress(run, rank, &of) || of.left * of.pace > AHEAD_US))
+		return;
+	rank->asked = true;
+	mpi_steals_ask(run->steals, r, run->now);
+	if (mpi_steals_own(run->steals, r, run->now, &range))
+		get(run, r, &range);
+}
+
+static void serve(struct run *run)
+{
+	struct mpi_steal steal;
+	struct mpi_range range;
+	unsigned thief;
+	size_t end;
+
+	while (mpi_steals_next(run->steals, run->now, &steal)) {
+		struct rank *victim = &run->ranks[steal.victim];
+
+		assert_true(steal.n > 0 && steal.victim != steal.thief);
+		if (!mpi_steals_begun(run->steals, steal.victim, &end)) {
+			assert_true(mpi_steals_given(run->steals, steal.victim, end - steal.n,
+			                             steal.n, run->now, &thief, &range));
+			get(run, thief, &range);
+			continue;
+		}
+		assert_true(victim->give_us < 0);
+		victim->give_us = run->now + run->machine->answer_us;
+		victim->steal = steal;
+	}
+}
+
+static struct outcome simulate(const struct mpi_steals_problem *problem,
+                               const struct machine *machine)
+{
+	struct run run = {machine, problem, mpi_steals_create(problem),
+	                  .times = calloc(problem->n + 1, 1)};
+	double rates = 0;
+
+	for (unsigned r = 0; r < machine->nranks; r++) {
+		rates += machine->rate[r];
+		run.ranks[r].give_us = -1;
+	}
+	while (!mpi_steals_over(run.steals)) {
+		run.now += STEP_US;
+		assert_true(run.now < 1e9);
+		for (unsigned r = 0; r < machine->nranks; r++) {
+			compute(&run, r);
+			if (run.ranks[r].give_us >= 0 && run.ranks[r].give_us <= run.now)
+				give(&run, r);
+			ask(&run, r);
+			serve(&run);
+		}
+	}
+	for (size_t i = 0; i < problem->n; i++)
+		assert_int_equal(run.times[i], 1);
+	run.outcome.us = run.now;
+	run.outcome.ideal_us = problem->n / rates;
+	mpi_steals_destroy(run.steals);
+	free(run.times);
+	return run.outcome;
+}
+
+/* Every iteration is computed once, wherever data lies, however late ranks come and answers are. */
+static void test_each_once(void **state)
+{
+	unsigned seed = test_seed();
+
+	for (int round = 0; round < 500; round++) {
+		struct machine machine = {.nranks = 1 + rand_r(&seed) % 9};
+		struct mpi_steals_problem problem = {.n = rand_r(&seed) % 20000,
+		                                     .nranks = machine.nranks,
+		                                     .alignment = rand_r(&seed) % 3 * 8,
+		                                     .bytes = rand_r(&seed) % 1000};
+		size_t homes[MAXRANKS + 1] = {0};
+
+		machine.slower = 1 + rand_r(&seed) % 10;
+		machine.answer_us = rand_r(&seed) % 1000;
+		machine.message_us = rand_r(&seed) % 100;
+		machine.send_us = rand_r(&seed) % 10 / 10.0;
+		machine.block = 1 + rand_r(&seed) % 100;
+		for (unsigned r = 0; r < machine.nranks; r++) {
+			machine.rate[r] = (1 + rand_r(&seed) % 20) / 20.0;
+			machine.late_us[r] = rand_r(&seed) % 4 ? 0 : rand_r(&seed) % 10000;
+			homes[r + 1] = homes[r] + rand_r(&seed) % (problem.n - homes[r] + 1);
+		}
+		homes[machine.nranks] = problem.n;
+		if (rand_r(&seed) % 2)
+			problem.homes = homes;
+		simulate(&problem, &machine);
+	}
+}
+
+/* Ranks that are alike have one range each. */
+static void test_alike(void **state)
+{
+	struct machine machine = {.nranks = 8, .answer_us = 300, .block = 100, .slower = 1};
+	struct mpi_steals_problem problem = {.n = 80000, .nranks = 8};
+	struct outcome outcome;
+
+	for (unsigned r = 0; r < 8; r++)
+		machine.rate[r] = 1;
+	outcome = simulate(&problem, &machine);
+	assert_int_equal(outcome.ranges, 8);
+	assert_true(outcome.us <= outcome.ideal_us + 3 * STEP_US);
+}
+
+/* Unequal ranks, and iterations of unequal cost, end together. The mean counts: of few ranks one
+ * may have little to give up when it is asked last. */
+static void test_unequal(void **state)
+{
+	enum { MACHINES = 60 };
+	unsigned seed = test_seed();
+	double sums[2] = {0};
+
+	for (int round = 0; round < MACHINES; round++) {
+		struct machine machine = {.nranks = 2 + rand_r(&seed) % 15,
+		                          .answer_us = 300,
+		                          .message_us = 30,
+		                          .send_us = 0.001,
+		                          .block = 200,
+		                          .slower = 1};
+		struct mpi_steals_problem problem = {.nranks = machine.nranks, .bytes = 16};
+		size_t homes[MAXRANKS + 1] = {0};
+		struct outcome outcome;
+
+		for (unsigned r = 0; r < machine.nranks; r++)
+			machine.rate[r] = 1 + rand_r(&seed) % 20;
+		machine.rate[0] = 20;
+		problem.n = machine.nranks * 400000;
+		for (unsigned r = 0; r < machine.nranks; r++)
+			homes[r + 1] = homes[r] + 400000;
+		if (round % 2)
+			problem.homes = homes;
+		outcome = simulate(&problem, &machine);
+		sums[round % 2] += outcome.ideal_us / outcome.us / (MACHINES / 2);
+	}
+	print_message("%.4f of the sum of the rates, with data at home %.4f\n", sums[0], sums[1]);
+	assert_true(sums[0] > 0.97 && sums[1] > 0.95);
+}
+
+/* A rank is 20 times slower: the others do most of its part. And where iterations are dearer to
+ * send than to compute, they stay. */
+static void test_slow(void **state)
+{
+	static const size_t homes[] = {0, 40000, 80000, 120000, 160000};
+	struct machine machine = {.nranks = 4,
+	                          .rate = {1, 1, 0.05, 1},
+	                          .answer_us = 300,
+	                          .message_us = 100,
+	                          .send_us = 0.01,
+	                          .block = 100,
+	                          .slower = 1};
+	struct mpi_steals_problem problem = {.n = 160000, .nranks = 4, .homes = homes, .bytes = 16};
+	struct outcome outcome = simulate(&problem, &machine);
+
+	print_message("20 times slower: %.0f us, ideal %.0f\n", outcome.us, outcome.ideal_us);
+	assert_true(outcome.us < 1.1 * outcome.ideal_us);
+	machine.rate[2] = 0.5;
+	machine.send_us = 270;
+	problem.bytes = 65536;
+	outcome = simulate(&problem, &machine);
+	print_message("dear to send: %.0f us, %zu away from home\n", outcome.us, outcome.abroad);
+	assert_true(outcome.us < 1.01 * 80000);
+	assert_true(outcome.abroad < 400);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_each_once),
+	    cmocka_unit_test(test_alike),
+	    cmocka_unit_test(test_unequal),
+	    cmocka_unit_test(test_slow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
