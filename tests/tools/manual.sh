@@ -40,7 +40,9 @@ done <"$work/strategies"
 [ "$(wc -l <"$work/named")" -gt 5 ] || fail "strategies of the manual: $(cat "$work/named")"
 [ "$(wc -l <"$work/options")" -gt 40 ] || fail "options of the manual: $(cat "$work/options")"
 while read -r name; do
-	grep -qx "$name" "$work/strategies" || fail "heddle info --strategies: no $name"
+	# Ranks share loops in a way of their own, too.
+	[ "$name" = steal ] || grep -qx "$name" "$work/strategies" ||
+		fail "heddle info --strategies: no $name"
 done <"$work/named"
 while read -r name; do
 	# The launcher and the tests have theirs; the rest are names in C.
