@@ -414,13 +414,19 @@ static void *engine_serve(void *unused)
 	return NULL;
 }
 
+/* Waits until a command has ended, or home has it. */
+static void sent_wait(struct event *event)
+{
+	while (event->status > CL_COMPLETE && !event_passed(event))
+		if (!engine_step(true))
+			pthread_cond_wait(&engine.changed, &engine.mutex);
+}
+
 static void wait_for(struct event *event)
 {
-	while (event->status > CL_COMPLETE)
-		if (event_passed(event))
-			passed_wait(event);
-		else if (!engine_step(true))
-			pthread_cond_wait(&engine.changed, &engine.mutex);
+	sent_wait(event);
+	if (event_passed(event))
+		passed_wait(event);
 }
 
 bool engine_stop(void)
@@ -608,9 +614,7 @@ cl_int queue_finish(struct queue *queue)
 	event = queue->first;
 	if (event) {
 		object_retain(event);
-		while (event->status > CL_COMPLETE && !event_passed(event))
-			if (!engine_step(true))
-				pthread_cond_wait(&engine.changed, &engine.mutex);
+		sent_wait(event);
 	}
 	engine_unlock();
 	/* Also what kernels print is to be there. */

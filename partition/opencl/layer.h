@@ -379,8 +379,7 @@ struct event *passed_watched(void);
 cl_int passed_waits(struct event *event);
 /** Home was given a command. */
 void passed_add(struct event *event);
-/** What home says, as OpenCL counts. A command without an event is asked for once one behind it
- * has ended. */
+/** What home says, as OpenCL counts; of a command without an event, that it has ended well. */
 cl_int passed_status(const struct event *event);
 /** Takes out the first command of a queue, which has ended. */
 struct event *passed_end(struct queue *queue);
