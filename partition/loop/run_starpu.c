@@ -1013,9 +1013,15 @@ static void loop_submit_parts(struct heddle_loop_request *loop)
 
 	do {
 		double now = starpu_timing_now();
-		bool probe;
-		unsigned ahead = loop_ahead(loop, &probe);
+		bool probe, over;
+		unsigned ahead;
 
+		loop_lock(loop);
+		over = loop->cut == loop->parts;
+		loop_unlock(loop);
+		if (over)
+			return;
+		ahead = loop_ahead(loop, &probe);
 		loop_lock(loop);
 		probe = probe && loop->probes < PROBES;
 		block = probe || loop->under_way < ahead ? loop_part(loop, probe, now) : NULL;
