@@ -4,9 +4,9 @@
  * heddle-analyse KERNEL SOURCE.cl [OPTION...]: describes which bytes of its buffers the
  * work-groups of an OpenCL kernel access (partition/kernel/access/index.h has the format). clang
  * compiles the source to LLVM's intermediate language. What no kernel calls is removed, and clang
- * inlines the rest; tools/analyse
- * follows the addresses of loads and stores. This is a program of its own because LLVM must not
- * be in a process that may load an OpenCL driver built on another LLVM.
+ * inlines the rest; tools/analyse follows the addresses of loads and stores. This is a program of
+ * its own because LLVM must not be in a process that may load an OpenCL driver built on another
+ * LLVM.
  */
 #include "config.h"
 
