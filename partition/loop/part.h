@@ -6,19 +6,22 @@
 #ifndef HEDDLE_LOOP_PART_H
 #define HEDDLE_LOOP_PART_H
 
+#include <stdbool.h>
+
 #include <heddle/loop.h>
 
 /** How far it is. */
 struct loop_progress {
-	size_t waiting; /**< iterations that no worker has */
-	double left;    /**< these, and of the blocks of workers what is left by their rates */
-	double us;      /**< since it began; 0: it has not, or nothing is known of its rates */
+	double left; /**< iterations that no worker has, and what is left of the workers' blocks by
+	              * their rates */
+	double us;   /**< since it began; 0: no block is done */
 };
 
 /** As heddle_loop_submit(). One core alone computes it in several blocks. */
 int loop_part_submit(const struct heddle_loop *part, struct heddle_loop_request **request);
 
-void loop_part_progress(struct heddle_loop_request *request, struct loop_progress *progress);
+/** @return false: no worker has a block yet, or StarPU's policy places them all */
+bool loop_part_progress(struct heddle_loop_request *request, struct loop_progress *progress);
 
 /** The part ends n iterations earlier, or as many as are waiting at its end.
  * @return how many */

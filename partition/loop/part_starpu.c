@@ -11,32 +11,34 @@
 static double worker_left(const struct heddle_loop_request *loop, unsigned l, double now)
 {
 	const struct blocks_worker *books = &loop->blocks->workers[l];
-	double done = heddle_strategy_rate(loop->blocks, l) * (now - loop->workers[l].last_done_us);
+	double done;
 
 	/* Of one that has done none yet nothing is known. */
 	if (!books->done)
-		done = books->under_way / 2.0;
+		return books->under_way / 2.0;
+	done = heddle_strategy_rate(loop->blocks, l) * (now - loop->workers[l].last_done_us);
 	return done < books->under_way ? books->under_way - done : 0;
 }
 
-void loop_part_progress(struct heddle_loop_request *loop, struct loop_progress *progress)
+bool loop_part_progress(struct heddle_loop_request *loop, struct loop_progress *progress)
 {
 	double now = starpu_timing_now();
-	size_t done = 0;
+	size_t done = 0, under_way = 0;
 
 	*progress = (struct loop_progress){0};
 	if (!loop->blocks)
-		return;
+		return false;
 	loop_lock(loop);
-	progress->waiting = loop_ranges_remaining(&loop->ranges);
-	progress->left = progress->waiting;
+	progress->left = loop_ranges_remaining(&loop->ranges);
 	for (unsigned l = 0; l < loop->nworkers; l++) {
 		progress->left += worker_left(loop, l, now);
+		under_way += loop->blocks->workers[l].under_way;
 		done += loop->blocks->workers[l].done;
 	}
-	if (loop->start_us > 0 && done)
+	if (done)
 		progress->us = now - loop->start_us;
 	loop_unlock(loop);
+	return done || under_way;
 }
 
 size_t loop_part_shorten(struct heddle_loop_request *loop, size_t n)

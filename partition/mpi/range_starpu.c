@@ -505,8 +505,8 @@ static void range_finish(struct node_range *range)
 /* What is left when it takes no longer is not told: nobody would get some of it. */
 #define TOLD_US 100
 
-/* How far it is.
- * @return false: not known yet */
+/* How far it is. Before a block is done its pace is 0.
+ * @return false: it has not begun, or has ended */
 static bool range_progress(struct node_range *range, struct mpi_progress *progress)
 {
 	struct loop_progress of;
@@ -514,8 +514,7 @@ static bool range_progress(struct node_range *range, struct mpi_progress *progre
 	if (range->state != RANGE_RUNNING || range->before ||
 	    __atomic_load_n(&range->ended, __ATOMIC_ACQUIRE))
 		return false;
-	loop_part_progress(range->request, &of);
-	if (of.us <= 0 || of.left >= range->range.n)
+	if (!loop_part_progress(range->request, &of) || of.left >= range->range.n)
 		return false;
 	progress->left = of.left;
 	progress->pace = of.us / (range->range.n - of.left);
@@ -534,7 +533,7 @@ static void progress_look(struct node_range *range)
 {
 	struct mpi_progress progress;
 
-	if (!range_progress(range, &progress))
+	if (!range_progress(range, &progress) || progress.pace <= 0)
 		return;
 	range->rest_us = progress.left * progress.pace;
 	if (progress.left <= MPI_STEALS_TOLD * range->told_left && range->rest_us > TOLD_US)

@@ -19,6 +19,7 @@
 struct peer {
 	size_t begin, end; /* its home, until it begins */
 	bool begun;
+	bool computes;   /* has a range that is not completed */
 	bool stolen;     /* what it computes is, ... */
 	double before;   /* ... and the pace that it had before; 0: not known */
 	size_t left;     /* of its range, when it told last, ... */
@@ -152,20 +153,18 @@ static unsigned victim_find(const struct mpi_steals *steals, double now, double 
 	return found;
 }
 
-/* The rank that asked first. */
-static unsigned thief_find(const struct mpi_steals *steals)
+/* Whether a rank asks that nobody is to give some up for yet. */
+static bool is_thief(const struct peer *peer)
 {
-	unsigned found = steals->given.nranks;
+	return peer->asked_us >= 0 && !peer->waits;
+}
 
-	for (unsigned r = 0; r < steals->given.nranks; r++) {
-		const struct peer *peer = &steals->peers[r];
-
-		if (peer->asked_us >= 0 && !peer->waits &&
-		    (found == steals->given.nranks ||
-		     peer->asked_us < steals->peers[found].asked_us))
-			found = r;
-	}
-	return found;
+static bool any_thief(const struct mpi_steals *steals)
+{
+	for (unsigned r = 0; r < steals->given.nranks; r++)
+		if (is_thief(&steals->peers[r]))
+			return true;
+	return false;
 }
 
 static bool is_sent(const struct mpi_steals *steals)
@@ -211,6 +210,7 @@ void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us)
 static void begin(struct peer *peer, size_t n, bool stolen, double now)
 {
 	peer->begun = true;
+	peer->computes = n;
 	peer->left = n;
 	peer->told_us = now;
 	peer->stolen = stolen;
@@ -224,7 +224,7 @@ static void has(struct mpi_steals *steals, unsigned rank, size_t n, bool stolen,
 
 	peer->asked_us = -1;
 	peer->waits = false;
-	if (peer->left)
+	if (peer->computes)
 		peer->next += n;
 	else
 		begin(peer, n, stolen, now);
@@ -243,27 +243,50 @@ bool mpi_steals_own(struct mpi_steals *steals, unsigned rank, double now_us,
 	return true;
 }
 
+/* The first rank that asked of those to which it is worth while: a slow one, for which there is
+ * nothing any more, keeps nobody waiting.
+ * @param[out] n how many iterations it may have
+ * @return the number of ranks: there is none */
+static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, double now,
+                           double known, double *n)
+{
+	unsigned found = steals->given.nranks;
+	struct estimate of = estimate(&steals->peers[victim], now, known);
+	double end = end_of_all(steals, now, known), least = least_us(steals, now), most, saved;
+
+	for (unsigned r = 0; r < steals->given.nranks; r++) {
+		const struct peer *peer = &steals->peers[r];
+
+		if (r == victim || !is_thief(peer) ||
+		    (found < steals->given.nranks &&
+		     peer->asked_us >= steals->peers[found].asked_us))
+			continue;
+		most = steal_most(steals, estimate(peer, now, known), of, end);
+		/* What only tells what sending takes may be short. */
+		saved = is_sent(steals) && !steals->moved->count ? of.left - end / of.pace : most;
+		if (most < steals->given.alignment || saved * of.pace < least)
+			continue;
+		found = r;
+		*n = most;
+	}
+	return found;
+}
+
 bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal *steal)
 {
-	double known = fastest(steals), end, n, saved;
-	unsigned thief = thief_find(steals), victim;
-	struct estimate of;
+	double known = fastest(steals), n = 0;
+	unsigned thief, victim;
 
-	if (thief == steals->given.nranks || known <= 0)
+	if (known <= 0 || !any_thief(steals))
 		return false;
 	victim = victim_find(steals, now_us, known);
-	if (victim == steals->given.nranks || victim == thief)
+	if (victim == steals->given.nranks)
 		return false;
-	of = estimate(&steals->peers[victim], now_us, known);
-	end = end_of_all(steals, now_us, known);
-	n = steal_most(steals, estimate(&steals->peers[thief], now_us, known), of, end);
-	if (n < steals->given.alignment)
+	thief = thief_find(steals, victim, now_us, known, &n);
+	if (thief == steals->given.nranks)
 		return false;
-	/* What only tells what sending takes may be short. */
-	saved = is_sent(steals) && !steals->moved->count ? of.left - end / of.pace : n;
-	if (saved * of.pace < least_us(steals, now_us))
-		return false;
-	*steal = (struct mpi_steal){thief, victim, n, of.left};
+	*steal = (struct mpi_steal){thief, victim, n,
+	                            estimate(&steals->peers[victim], now_us, known).left};
 	steal->n -= steal->n % steals->given.alignment;
 	steals->peers[thief].waits = true;
 	steals->peers[victim].asked = true;
@@ -306,8 +329,12 @@ void mpi_steals_progress(struct mpi_steals *steals, unsigned rank, struct mpi_pr
 
 	peer->left = progress.left;
 	peer->told_us = now_us;
-	if (progress.pace > 0)
-		peer->pace = progress.pace;
+	if (progress.pace <= 0)
+		return;
+	/* It may have had nothing to give up as it had not begun. */
+	if (!peer->pace)
+		peer->nothing = false;
+	peer->pace = progress.pace;
 }
 
 /* What a range has taken beside its iterations. These may be dearer than others: no more than twice

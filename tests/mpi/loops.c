@@ -6,6 +6,7 @@
  *
  * Usage: loops random SEED COUNT [delays]
  *        loops memory
+ *        loops slow
  *        loops CASE
  */
 #include "config.h"
@@ -392,6 +393,52 @@ static int run_memory(void)
 	return failures;
 }
 
+/* ---- a rank at its first block ---- */
+
+static void compute_slowly(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	uint32_t *data = (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	if (rank == nranks - 1)
+		usleep(5000 * block->n);
+	for (size_t i = 0; i < block->n; i++)
+		data[i]++;
+}
+
+static struct starpu_codelet slow = {.cpu_funcs = {compute_slowly}, .name = "slow"};
+
+/* The last rank would take a second for its part. It gives iterations up while nobody knows how
+ * long it takes, though its first block is a tenth of them. */
+static int run_slow(void)
+{
+	static uint32_t data[N];
+	size_t part = N / nranks, iterations;
+	struct heddle_mpi_place place = {HEDDLE_MPI_BLOCKS, 0};
+	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
+	struct heddle_loop loop = {.codelet = &slow, .n = nranks * part, .naccesses = 1};
+	int status;
+
+	starpu_vector_data_register(&loop.accesses[0].handle, STARPU_MAIN_RAM, (uintptr_t)data,
+	                            part, sizeof(*data));
+	loop.accesses[0].mode = STARPU_RW;
+	setenv("HEDDLE_NODE_STRATEGY", "steal", 1);
+	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, &place, ranks, NULL);
+	if (status)
+		wrong("the loop failed", -status);
+	starpu_data_unregister(loop.accesses[0].handle);
+	for (size_t i = 0; i < part; i++)
+		if (data[i] != 1)
+			wrong("a number", i);
+	iterations = ranks[nranks - 1].iterations;
+	if (iterations > part / 2)
+		wrong("iterations of the slow rank", iterations);
+	printf("rank %d: %zu iterations of the slow rank, %d failures\n", rank, iterations,
+	       failures);
+	free(ranks);
+	return failures;
+}
+
 /* The same loop on all ranks but for rank 1, which wants what the case says. */
 static int run_case(const char *what)
 {
@@ -404,6 +451,8 @@ static int run_case(const char *what)
 
 	if (!strcmp(what, "memory"))
 		return run_memory();
+	if (!strcmp(what, "slow"))
+		return run_slow();
 	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
 		pause();
 	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data,

@@ -19,6 +19,8 @@ expect 0 ', 0 failures' ranks 1 "$loops" random "$((seed + 3))" 20
 # Where data lies on one rank the others have three ranges of it, however many there are.
 expect 0 ': 0 failures' ranks 4 "$loops" memory
 
+expect 0 ', 0 failures' ranks 4 "$loops" slow
+
 # refused CASE TEXT: all ranks say the same, and none runs anything.
 refused() {
 	expect 0 "$2" ranks 4 "$loops" "$1"

@@ -94,14 +94,16 @@ static size_t begun(const struct run *run, const struct work *work)
 	return n < work->range.n ? n : work->range.n;
 }
 
+/* @return false: it has not begun */
 static bool progress(const struct run *run, const struct rank *rank, struct mpi_progress *of)
 {
 	const struct work *work = &rank->now;
+	bool known = work->done >= run->machine->block;
 
-	if (!work->range.n || work->done < run->machine->block)
+	if (!work->range.n || work->begun_us < 0)
 		return false;
 	of->left = work->range.n - (size_t)work->done;
-	of->pace = (run->now - work->begun_us) / work->done;
+	of->pace = known ? (run->now - work->begun_us) / work->done : 0;
 	return true;
 }
 
@@ -175,7 +177,7 @@ static void compute(struct run *run, unsigned r)
 	work->done += rate(run, r) * STEP_US;
 	if (work->done >= work->range.n)
 		work_end(run, r);
-	else if (progress(run, rank, &of) && of.left <= MPI_STEALS_TOLD * rank->told)
+	else if (progress(run, rank, &of) && of.pace > 0 && of.left <= MPI_STEALS_TOLD * rank->told)
 		tell(run, r, &of);
 }
 
@@ -187,7 +189,8 @@ static void ask(struct run *run, unsigned r)
 
 	if (rank->asked || rank->next.range.n || run->now < run->machine->late_us[r])
 		return;
-	if (rank->now.range.n && (!progress(run, rank, &of) || of.left * of.pace > AHEAD_US))
+	if (rank->now.range.n &&
+	    (!progress(run, rank, &of) || of.pace <= 0 || of.left * of.pace > AHEAD_US))
 		return;
 	rank->asked = true;
 	mpi_steals_ask(run->steals, r, run->now);
@@ -353,13 +356,121 @@ static void test_slow(void **state)
 	assert_true(outcome.abroad < 400);
 }
 
+/* A slow rank is at its first block, a tenth of its part, when the others have done theirs: they
+ * get what it has not begun. */
+static void test_first_block(void **state)
+{
+	static const size_t homes[] = {0, 40000, 80000, 120000, 160000};
+	struct machine machine = {.nranks = 4,
+	                          .rate = {1, 1, 0.05, 1},
+	                          .answer_us = 300,
+	                          .message_us = 100,
+	                          .send_us = 0.01,
+	                          .block = 4000,
+	                          .slower = 1};
+	struct mpi_steals_problem problem = {.n = 160000, .nranks = 4, .bytes = 16};
+	struct outcome outcome;
+
+	for (int at_home = 0; at_home < 2; at_home++) {
+		problem.homes = at_home ? homes : NULL;
+		outcome = simulate(&problem, &machine);
+		print_message("%.0f us, its first block 80000\n", outcome.us);
+		assert_true(outcome.us < 1.05 * 80000);
+	}
+}
+
+/* Ranks 50 times slower, for which there is no whole iteration any more, keep no fast one waiting.
+ */
+static void test_no_queue(void **state)
+{
+	unsigned seed = test_seed();
+	double worst = 0, us;
+
+	for (int round = 0; round < 200; round++) {
+		struct machine machine = {.nranks = 2 + rand_r(&seed) % 7,
+		                          .answer_us = 300,
+		                          .block = 1 + rand_r(&seed) % 20,
+		                          .slower = 1 + rand_r(&seed) % 3};
+		struct mpi_steals_problem problem = {.n = machine.nranks * 2000,
+		                                     .nranks = machine.nranks};
+		struct outcome outcome;
+
+		for (unsigned r = 0; r < machine.nranks; r++)
+			machine.rate[r] = r && rand_r(&seed) % 2 ? 0.001 : 0.05;
+		outcome = simulate(&problem, &machine);
+		/* Beside the mean of all: blocks that slow ranks have begun. */
+		us = outcome.us - 1000.0 * machine.block * machine.slower;
+		worst = fmax(worst, us / outcome.ideal_us / (0.5 + machine.slower / 2));
+	}
+	print_message("at worst %.3f times the sum of the rates\n", worst);
+	assert_true(worst < 1.5);
+}
+
+/* A rank that has told that nothing is left, and is given more before it is through, has that
+ * then. */
+static void test_more_before_done(void **state)
+{
+	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
+	struct mpi_steals *steals = mpi_steals_create(&problem);
+	struct mpi_steal steal;
+	struct mpi_range range;
+	unsigned thief;
+
+	for (unsigned r = 0; r < 2; r++) {
+		mpi_steals_ask(steals, r, 0);
+		assert_true(mpi_steals_own(steals, r, 0, &range));
+	}
+	/* Rank 0 is fast. */
+	mpi_steals_progress(steals, 0, (struct mpi_progress){0, 1}, 20000);
+	mpi_steals_progress(steals, 1, (struct mpi_progress){18000, 10}, 20000);
+	mpi_steals_ask(steals, 0, 20000);
+	assert_true(mpi_steals_next(steals, 20000, &steal));
+	assert_int_equal(steal.victim, 1);
+	assert_true(mpi_steals_given(steals, 1, 40000 - steal.n, steal.n, 20000, &thief, &range));
+	assert_int_equal(range.n, steal.n);
+	mpi_steals_completed(steals, 0, 20000, 20000, 20100);
+	mpi_steals_progress(steals, 1, (struct mpi_progress){0, 1}, 20100);
+	mpi_steals_ask(steals, 1, 20100);
+	assert_true(mpi_steals_next(steals, 20100, &steal));
+	assert_int_equal(steal.victim, 0);
+	assert_in_range(steal.n, range.n / 2 - 200, range.n / 2 + 200);
+	mpi_steals_destroy(steals);
+}
+
+/* A rank that has nothing to give up as it has not begun is asked again. */
+static void test_not_begun(void **state)
+{
+	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
+	struct mpi_steals *steals = mpi_steals_create(&problem);
+	struct mpi_steal steal;
+	struct mpi_range range;
+	unsigned thief;
+
+	for (unsigned r = 0; r < 2; r++) {
+		mpi_steals_ask(steals, r, 0);
+		assert_true(mpi_steals_own(steals, r, 0, &range));
+	}
+	mpi_steals_completed(steals, 0, 20000, 20000, 20000);
+	mpi_steals_ask(steals, 0, 20000);
+	assert_true(mpi_steals_next(steals, 20000, &steal));
+	assert_false(mpi_steals_given(steals, 1, 0, 0, 20000, &thief, &range));
+	assert_false(mpi_steals_next(steals, 20000, &steal));
+	mpi_steals_progress(steals, 1, (struct mpi_progress){15000, 2}, 30000);
+	assert_true(mpi_steals_next(steals, 30000, &steal));
+	/* Now it had, and has none. */
+	assert_false(mpi_steals_given(steals, 1, 0, 0, 30000, &thief, &range));
+	mpi_steals_progress(steals, 1, (struct mpi_progress){10000, 2}, 35000);
+	assert_false(mpi_steals_next(steals, 35000, &steal));
+	mpi_steals_destroy(steals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_each_once),
-	    cmocka_unit_test(test_alike),
-	    cmocka_unit_test(test_unequal),
-	    cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_each_once),        cmocka_unit_test(test_alike),
+	    cmocka_unit_test(test_unequal),          cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_first_block),      cmocka_unit_test(test_no_queue),
+	    cmocka_unit_test(test_more_before_done), cmocka_unit_test(test_not_begun),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
