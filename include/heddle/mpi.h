@@ -88,11 +88,12 @@ struct heddle_mpi_rank_stats {
  * may differ: they are the rank's own.
  *
  * HEDDLE_NODE_STRATEGY of rank 0 is the strategy between ranks: by default each begins with what it
- * has the data of, and those that are done first steal from the others. Inside a rank it is that of
- * the rank's loops. A rank that is not heard of for HEDDLE_NODE_TIMEOUT seconds ends the program on
- * all ranks, with a message that names it (MPI_Abort()). So does one that has not called this
- * function for that long after the others. In a communicator's first loop, flow or wavefront over
- * ranks it may take half as long again and two seconds more, until all have told who is missing.
+ * has the data of, and those that are done first steal from the others. Under a policy of StarPU's
+ * ranks get ranges by demand. Inside a rank it is that of the rank's loops. A rank that is not
+ * heard of for HEDDLE_NODE_TIMEOUT seconds ends the program on all ranks, with a message that names
+ * it (MPI_Abort()). So does one that has not called this function for that long after the others.
+ * In a communicator's first loop, flow or wavefront over ranks it may take half as long again and
+ * two seconds more, until all have told who is missing.
  *
  * MPI is initialised, StarPU too, and every rank has a worker that can run the codelet. The
  * function calls MPI on the calling thread only, which is the main one unless MPI was initialised

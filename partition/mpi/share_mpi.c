@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "estimator/block_time.h"
+#include "partition/common/workers_starpu.h"
 #include "partition/mpi/node_private.h"
 #include "support/variables.h"
 
@@ -90,6 +91,15 @@ static bool stays_at_home(const struct node *node, const size_t *homes)
 	return true;
 }
 
+/* Whether workers get blocks while the loop runs. A policy of StarPU's has all tasks at once, and
+ * nothing is left that others could steal. */
+static bool gives_up(const struct node *node)
+{
+	const char *strategy = work_strategy(node->loop->strategy, node->loop->sched_ctx);
+
+	return strategy && strcmp(strategy, "tasks");
+}
+
 /* What earlier runs of the loop on this communicator have told of the ranks. */
 static struct blocks_memory **memory_of(struct node *node)
 {
@@ -135,7 +145,8 @@ int node_share_begin(struct node *node)
 		problem.homes = homes;
 	problem.moved = moved_of(node);
 	if (!strcmp(problem.strategy, "steal"))
-		problem.strategy = stays_at_home(node, problem.homes) ? NULL : "hdss";
+		problem.strategy =
+		    gives_up(node) && stays_at_home(node, problem.homes) ? NULL : "hdss";
 	if (problem.strategy) {
 		memory = memory_of(node);
 		if (memory)

@@ -19,7 +19,12 @@ expect 0 ', 0 failures' ranks 1 "$loops" random "$((seed + 3))" 20
 # Where data lies on one rank the others have three ranges of it, however many there are.
 expect 0 ': 0 failures' ranks 4 "$loops" memory
 
-expect 0 ', 0 failures' ranks 4 "$loops" slow
+# A rank is slow, under a policy of Heddle's and one of StarPU's.
+for STARPU_SCHED in hdss eager; do
+	export STARPU_SCHED
+	expect 0 ', 0 failures' ranks 4 "$loops" slow
+done
+unset STARPU_SCHED
 
 # refused CASE TEXT: all ranks say the same, and none runs anything.
 refused() {
