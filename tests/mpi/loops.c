@@ -313,7 +313,7 @@ static void compute_not(void *buffers[], void *arg)
 		raise(SIGSTOP);
 	if (rank != 1)
 		return;
-	if (!strcmp(what, "fail"))
+	if (!strncmp(what, "fail", 4))
 		block->status = -EDOM;
 	else if (!strcmp(what, "die"))
 		raise(SIGKILL);
@@ -470,6 +470,10 @@ static int run_case(const char *what)
 		loop.naccesses = 0;
 	if (!strcmp(what, "beyond"))
 		loop.n = N + 1;
+	if (!strcmp(what, "fail at home")) {
+		place.layout = HEDDLE_MPI_BLOCKS;
+		loop.n *= nranks;
+	}
 	if (!strcmp(what, "rank"))
 		place = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, nranks};
 	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, &place, NULL, NULL);
