@@ -101,7 +101,8 @@ struct heddle_mpi_rank_stats {
  * StarPU-MPI do, it was initialised with MPI_THREAD_MULTIPLE. Do not call it in a task, callback or
  * kernel.
  *
- * A rank needs memory for its own arrays, what is read whole, and three ranges.
+ * A rank needs memory for its own arrays, what is read whole, and three ranges. One that it steals
+ * may be a large part of what another rank has.
  *
  * @param loop the loop. A handle is NULL where the rank has nothing of the array. At least one
  * access; no HEDDLE_INDEXED; fields `first` and `total` are 0

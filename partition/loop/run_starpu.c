@@ -327,15 +327,26 @@ static void overhead_add(struct heddle_loop_request *loop, double us)
 	                          memory_order_relaxed);
 }
 
+static int block_submit(struct loop_block *block, bool on_host)
+{
+	void (*done)(void *) = on_host ? host_block_done : device_block_done;
+	int status = loop_block_submit(block, on_host, done);
+
+	/* No core takes it, but perhaps others do. */
+	if (status == -ENODEV && block->probe) {
+		block->probe = false;
+		status = loop_block_submit(block, on_host, done);
+	}
+	return status;
+}
+
 /* Submits a block's task, to its worker or to StarPU's policy. */
 static void block_start(struct loop_block *block, double before)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
 	bool on_host = worker && loop_worker_is_host(worker), valid = block_valid(block);
-	int status = !valid ? -EINVAL
-	                    : loop_block_submit(block, on_host,
-	                                        on_host ? host_block_done : device_block_done);
+	int status = valid ? block_submit(block, on_host) : -EINVAL;
 	double us = starpu_timing_now() - before;
 
 	overhead_add(loop, us);

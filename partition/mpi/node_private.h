@@ -122,7 +122,7 @@ enum node_message {
 	NODE_GRANT, /* from rank 0: iterations first to first + n - 1, which are at home on `rank`;
 	             * asked for us before; array: ranks steal, 2: others may steal from it */
 	NODE_PROGRESS,  /* to rank 0: n iterations of this rank's range are not computed; one takes
-	                 * its workers us */
+	                 * its workers us, 0: not known */
 	NODE_GIVE_UP,   /* from rank 0: give up n iterations of the `first` that are left */
 	NODE_GIVEN_UP,  /* to rank 0: iterations first to first + n - 1 are given up */
 	NODE_COMPLETED, /* to rank 0: these iterations, at home on `rank`, took us, or failed;

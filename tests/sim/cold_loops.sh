@@ -24,4 +24,9 @@ for gpu in 4 20 60 200 $((2 + seed % 97)); do
 		failures=$((failures + 1))
 	fi
 done
+# Cores refuse the small tasks: others do them.
+[ "$(makespan "4cpu+gpu20@12000:10" choosy)" -gt 0 ] || {
+	echo "tasks that cores refuse are lost"
+	failures=$((failures + 1))
+}
 [ "$failures" = 0 ]

@@ -1,12 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A loop on a simulated machine: loop STRATEGY N [late] [own|copied|estimates] prints what it did,
- * all times in simulated microseconds. With `late` it need not wait for an accelerator that is.
- * With `own` the codelet's model is a user's: a nanosecond for each number of a block's input, on a
- * GPU an eighth. With `copied` it is a user's, too, and has the machine's function. With
- * `estimates` StarPU's policies know what the estimator does. Run by scripts under `heddle
- * simulate`.
+ * A loop on a simulated machine: loop STRATEGY N [late] [own|copied|estimates|choosy] prints what
+ * it did, all times in simulated microseconds. With `late` it need not wait for an accelerator that
+ * is. With `own` the codelet's model is a user's: a nanosecond for each number of a block's input,
+ * on a GPU an eighth. With `copied` it is a user's, too, and has the machine's function. With
+ * `estimates` StarPU's policies know what the estimator does; with `choosy` cores refuse parts of
+ * the loop, too. Run by scripts under `heddle simulate`.
  */
 #include "config.h"
 
@@ -54,6 +54,13 @@ static double learned_us(struct starpu_task *task, struct starpu_perfmodel_arch 
 static struct starpu_perfmodel learned = {
     .type = STARPU_PER_ARCH, .symbol = "heddle_test_learned", .arch_cost_function = learned_us};
 
+static int choosy(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	const struct heddle_block *block = task->cl_arg;
+
+	return starpu_worker_get_type(worker) != STARPU_CPU_WORKER || block->n == block->total;
+}
+
 static void print_stats(const struct heddle_loop *loop, const struct heddle_loop_stats *stats)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
@@ -91,11 +98,12 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++)
 		if (!strcmp(argv[i], "late"))
 			loop.late = true;
-		else if (!strcmp(argv[i], "estimates"))
+		else if (!strcmp(argv[i], "estimates") || !strcmp(argv[i], "choosy")) {
 			/* Asynchronous kernels end when they begin: their times are not measured.
 			 */
 			codelet.model = &learned, codelet.cuda_flags[0] = 0;
-		else
+			codelet.can_execute = strcmp(argv[i], "choosy") ? NULL : choosy;
+		} else
 			codelet.model = strcmp(argv[i], "own") ? &copied : &own;
 	copied.arch_cost_function = heddle_platform_model.arch_cost_function;
 	loop.strategy = argv[1];
