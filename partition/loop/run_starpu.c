@@ -999,7 +999,7 @@ static struct loop_block *loop_part(struct heddle_loop_request *loop, bool probe
 static bool loop_is_sliced(const struct heddle_loop_request *loop)
 {
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
-		if (!loop->views[i].whole)
+		if (!loop->views[i].whole && loop->views[i].access.share != HEDDLE_REDUCE)
 			return true;
 	return false;
 }

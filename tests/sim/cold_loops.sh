@@ -7,10 +7,10 @@ seed=${HEDDLE_TEST_SEED:-$(($(date +%s) % 100000))}
 echo "HEDDLE_TEST_SEED=$seed"
 export STARPU_SCHED=dmda HEDDLE_PROFILE=0 HEDDLE_PARTS=$((8 + seed % 9))
 failures=0
-# makespan SPEC [estimates]
+# makespan SPEC [estimates|choosy] [sums]
 makespan() {
 	HEDDLE_ESTIMATE=online,neighbours timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
-		"$top_builddir/tests/sim/loop" tasks 1000000 ${2-} 2>/dev/null |
+		"$top_builddir/tests/sim/loop" tasks 1000000 ${2-} ${3-} 2>/dev/null |
 		sed -n 's/.*makespan \([0-9]*\).*/\1/p'
 }
 # The GPU is worth so many cores. It does two tasks before it is known, while cores wait.
@@ -29,4 +29,12 @@ done
 	echo "tasks that cores refuse are lost"
 	failures=$((failures + 1))
 }
+# Where all blocks share their arrays, the time of a small one is not that of another.
+known=$(makespan "4cpu+gpu60@12000:10" "" sums)
+cold=$(makespan "4cpu+gpu60@12000:10" estimates sums)
+echo "sums: known $known us, cold $cold us"
+if [ "${cold:-0}" -lt 1 ] || [ "$cold" -gt $((known * 2)) ]; then
+	echo "cold it takes too long"
+	failures=$((failures + 1))
+fi
 [ "$failures" = 0 ]

@@ -6,7 +6,7 @@
  * is. With `own` the codelet's model is a user's: a nanosecond for each number of a block's input,
  * on a GPU an eighth. With `copied` it is a user's, too, and has the machine's function. With
  * `estimates` StarPU's policies know what the estimator does; with `choosy` cores refuse parts of
- * the loop, too. Run by scripts under `heddle simulate`.
+ * the loop, too. With `sums` all blocks share their arrays. Run by scripts under `heddle simulate`.
  */
 #include "config.h"
 
@@ -61,6 +61,10 @@ static int choosy(unsigned worker, struct starpu_task *task, unsigned implementa
 	return starpu_worker_get_type(worker) != STARPU_CPU_WORKER || block->n == block->total;
 }
 
+static void add(void *into, const void *from, size_t bytes, void *arg)
+{
+}
+
 static void print_stats(const struct heddle_loop *loop, const struct heddle_loop_stats *stats)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
@@ -91,10 +95,14 @@ int main(int argc, char **argv)
 	struct heddle_loop loop = {.codelet = &codelet, .naccesses = 2};
 	struct heddle_loop_stats stats;
 	starpu_data_handle_t in, out;
+	size_t length;
+	bool sums;
 	int status;
 
 	if (argc < 3)
 		return 2;
+	sums = !strcmp(argv[argc - 1], "sums");
+	argc -= sums;
 	for (int i = 3; i < argc; i++)
 		if (!strcmp(argv[i], "late"))
 			loop.late = true;
@@ -108,14 +116,20 @@ int main(int argc, char **argv)
 	copied.arch_cost_function = heddle_platform_model.arch_cost_function;
 	loop.strategy = argv[1];
 	loop.n = strtoull(argv[2], NULL, 10);
+	length = sums ? 100 : loop.n;
 	if (starpu_init(NULL))
 		return 77;
 	/* Nobody ever touches the arrays. */
-	starpu_vector_data_register(&in, STARPU_MAIN_RAM, (uintptr_t)malloc(4 * loop.n), loop.n, 4);
-	starpu_vector_data_register(&out, STARPU_MAIN_RAM, (uintptr_t)malloc(4 * loop.n), loop.n,
+	starpu_vector_data_register(&in, STARPU_MAIN_RAM, (uintptr_t)malloc(4 * length), length, 4);
+	starpu_vector_data_register(&out, STARPU_MAIN_RAM, (uintptr_t)malloc(4 * length), length,
 	                            4);
 	loop.accesses[0] = (struct heddle_access){.handle = in, .mode = STARPU_R};
 	loop.accesses[1] = (struct heddle_access){.handle = out, .mode = STARPU_W};
+	if (sums) {
+		loop.accesses[0].share = HEDDLE_WHOLE;
+		loop.accesses[1] = (struct heddle_access){
+		    .handle = out, .mode = STARPU_RW, .share = HEDDLE_REDUCE, .combine = add};
+	}
 	status = heddle_loop_run(&loop, &stats);
 	if (!status)
 		print_stats(&loop, &stats);
