@@ -215,6 +215,7 @@ void blocks_shorten(struct heddle_strategy *b, size_t n)
 	if (n > b->remaining)
 		n = b->remaining;
 	b->total -= n;
+	b->given_up += n;
 	b->remaining -= n;
 	event(b);
 	if (b->strategy->shortened)
@@ -269,7 +270,8 @@ void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *me
 int blocks_memory_learn(const struct heddle_strategy *b, struct blocks_memory **memory)
 {
 	size_t bytes = sizeof(**memory) + b->nworkers * sizeof((*memory)->workers[0]);
-	bool fits = *memory && (*memory)->costs.n == b->total && (*memory)->nworkers == b->nworkers;
+	size_t n = b->total + b->given_up;
+	bool fits = *memory && (*memory)->costs.n == n && (*memory)->nworkers == b->nworkers;
 	struct blocks_memory *learned;
 	int error;
 
@@ -282,7 +284,7 @@ int blocks_memory_learn(const struct heddle_strategy *b, struct blocks_memory **
 		memcpy(learned, *memory, bytes);
 	} else {
 		learned->nworkers = b->nworkers;
-		costs_init(&learned->costs, b->total);
+		costs_init(&learned->costs, n);
 	}
 	error = b->strategy->learn(b, learned);
 	if (error) {

@@ -120,7 +120,7 @@ void blocks_hdss_crew_completed(struct heddle_strategy *b)
 	if (!h->crew.parked)
 		return;
 	asked = passed * hdss_smaller(1, passed / LOOK_FROM);
-	if (work_done(b) < asked * b->total)
+	if (work_done(b) < asked * (b->total + b->given_up))
 		cores_let_in(b);
 }
 
@@ -136,27 +136,28 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 {
 	const struct hdss *h = b->state;
 	bool waited = h->crew.parked || h->crew.joined;
+	/* As if all had been done that was given up. */
+	double us = h->now * (b->total + b->given_up) / b->total;
 
 	crew->runs++;
 	/* A run that is shorter than others were by chance makes no case against cores. */
 	if (waited) {
 		bool before = crew->accelerators;
 
-		crew->accelerators = h->crew.parked && h->now * GAIN * crew->mean_us <
-		                                           h->crew.all_us * h->crew.all_us;
+		crew->accelerators =
+		    h->crew.parked && us * GAIN * crew->mean_us < h->crew.all_us * h->crew.all_us;
 		if (!before || !crew->accelerators)
 			crew->trial = (crew->accelerators ? ALL_AGAIN : TRIAL_AGAIN) * crew->runs;
 	} else if (crew->accelerators) {
 		/* Iterations may have become cheap or dear since the cores were last there. */
 		crew->accelerators = false;
 		crew->trial = crew->runs;
-		crew->all_us = crew->mean_us = h->now;
+		crew->all_us = crew->mean_us = us;
 	} else {
 		if (crew->runs > 1)
-			crew->mean_us = crew->mean_us > 0 ? (crew->mean_us + h->now) / 2 : h->now;
+			crew->mean_us = crew->mean_us > 0 ? (crew->mean_us + us) / 2 : us;
 		/* The least, of late: nor does one that was disturbed. */
-		crew->all_us =
-		    crew->all_us > 0 ? hdss_smaller(h->now, FORGOTTEN * crew->all_us) : h->now;
+		crew->all_us = crew->all_us > 0 ? hdss_smaller(us, FORGOTTEN * crew->all_us) : us;
 	}
 	/* What accelerators take without cores is not what they take beside them. */
 	return !waited || crew->accelerators;

@@ -208,7 +208,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	memory->error = h->compared > 0 ? h->off / h->compared : 0;
 	if (memory->error > CHANGED + h->noise / 2) {
 		memory->runs = 0;
-		costs_init(&memory->costs, b->total);
+		costs_init(&memory->costs, memory->costs.n);
 	}
 	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,
 	                    &memory->noise);
@@ -225,7 +225,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		memory->error = unequal(h, memory);
 	/* It is not known where the blocks were: what they took tells of their workers alone. */
 	if (b->scattered)
-		costs_init(&memory->costs, b->total);
+		costs_init(&memory->costs, memory->costs.n);
 	memory->runs++;
 	free(workers);
 	return error;

@@ -35,6 +35,7 @@ struct heddle_strategy {
 	double parameters[BLOCKS_MAXPARAMETERS]; /**< in the order of the strategy's table */
 	void *state;                             /**< the strategy's own */
 	size_t total;                            /**< iterations seen so far, extensions included */
+	size_t given_up;                         /**< no longer among them */
 	size_t remaining;
 	bool stream; /**< was extended: how long it will be is not known */
 	bool ranks;  /**< workers are: messages begin their blocks, which takes different times */

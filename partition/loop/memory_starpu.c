@@ -3,8 +3,9 @@
  *
  * Loops that run again: what a strategy has learned of a loop is where it begins with the next
  * loop of the same name, length, workers and strategy. A run that is over stays as it is until
- * then, so that loops that run once cost nothing. Parts of larger loops are not known: each has
- * other iterations.
+ * then, so that loops that run once cost nothing. Parts of larger loops have other iterations each
+ * time, and are not known, but for those that others may shorten: a rank begins with the same one
+ * again.
  */
 #include "config.h"
 
@@ -21,7 +22,7 @@
 
 static struct known {
 	char *name, *strategy;
-	size_t n;
+	size_t first, n, total;
 	unsigned nworkers;
 	int *workers;                 /* StarPU's ids */
 	struct heddle_strategy *over; /* the latest run; NULL: there is none, or it is learned */
@@ -31,10 +32,17 @@ static struct known {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long uses;
 
+static bool is_part(const struct heddle_loop_request *loop)
+{
+	return loop->loop.n < loop->loop.total;
+}
+
 static bool known_is(const struct known *known, const struct heddle_loop_request *loop)
 {
-	if (!known->name || known->n != loop->loop.n || known->nworkers != loop->nworkers ||
-	    strcmp(known->name, loop->name) || strcmp(known->strategy, loop->strategy))
+	if (!known->name || known->n != loop->loop.n || known->total != loop->loop.total ||
+	    (is_part(loop) && known->first != loop->loop.first) ||
+	    known->nworkers != loop->nworkers || strcmp(known->name, loop->name) ||
+	    strcmp(known->strategy, loop->strategy))
 		return false;
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		if (known->workers[l] != loop->workers[l].stats.id)
@@ -82,7 +90,9 @@ static struct known *known_make(const struct heddle_loop_request *loop)
 		known_free(known);
 		return NULL;
 	}
+	known->first = loop->loop.first;
 	known->n = loop->loop.n;
+	known->total = loop->loop.total;
 	known->nworkers = loop->nworkers;
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		known->workers[l] = loop->workers[l].stats.id;
@@ -116,11 +126,6 @@ static struct blocks_memory *known_put(const struct heddle_loop_request *loop,
 	return NULL;
 }
 
-static bool is_part(const struct heddle_loop_request *loop)
-{
-	return loop->shrinks || loop->loop.n < loop->loop.total;
-}
-
 /* What choosing takes is measured: it bounds what is done the next time. */
 static void memory_use(struct heddle_loop_request *loop, const struct blocks_memory *memory)
 {
@@ -148,7 +153,7 @@ void loop_memory_use(struct heddle_loop_request *loop)
 	struct heddle_strategy *over = NULL;
 	struct blocks_memory *memory = NULL;
 
-	if (is_part(loop))
+	if (is_part(loop) && !loop->shrinks)
 		return;
 	pthread_mutex_lock(&mutex);
 	known_take(loop, &over, &memory);
@@ -176,7 +181,7 @@ void loop_memory_keep(struct heddle_loop_request *loop)
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		if (loop->workers[l].retired)
 			return;
-	if (is_part(loop) || !blocks_memory_kept(loop->blocks))
+	if ((is_part(loop) && !loop->shrinks) || !blocks_memory_kept(loop->blocks))
 		return;
 	pthread_mutex_lock(&mutex);
 	known = known_make(loop);

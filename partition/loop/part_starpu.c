@@ -11,12 +11,16 @@
 static double worker_left(const struct heddle_loop_request *loop, unsigned l, double now)
 {
 	const struct blocks_worker *books = &loop->blocks->workers[l];
-	double done;
+	double rate, done;
 
-	/* Of one that has done none yet nothing is known. */
-	if (!books->done)
+	/* The clock of one without blocks may not be set yet. */
+	if (!books->under_way)
+		return 0;
+	rate = heddle_strategy_rate(loop->blocks, l);
+	/* Of one that has done none nothing is known, unless by an earlier run. */
+	if (!books->done && !(rate > 0))
 		return books->under_way / 2.0;
-	done = heddle_strategy_rate(loop->blocks, l) * (now - loop->workers[l].last_done_us);
+	done = rate * (now - loop->workers[l].last_done_us);
 	return done < books->under_way ? books->under_way - done : 0;
 }
 

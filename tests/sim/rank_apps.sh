@@ -30,8 +30,19 @@ takes() {
 		END { exit seen != 4 || idle }' "$work/out" ||
 		fail "$app: not all ranks did something: $(cat "$work/out")"
 }
+# again US APP ARGUMENT...: the second repetition, which begins with what the first one learned.
+again() {
+	exact=$1 app=$2
+	shift 2
+	expect 0 'repetition 2: ' "$top_builddir/bin/heddle-simulate" --platform 2cpu \
+		--ranks 4 --network "$network" -- "$top_builddir/apps/smpi/$app" --mpi --reps 2 "$@"
+	us=$(sed -n 's/.*repetition 2: \([0-9.]*\) us.*/\1/p' "$work/out")
+	echo "$app again: $us us"
+	[ "$known" = no ] || [ "$us" = "$exact" ] || fail "$app again: $us us, not $exact"
+}
 takes 131433.5 blackscholes --size 1M
 takes 584.6 boxfilter --size 2048
+again 559.6 boxfilter --size 2048
 takes 459.5 histogram --size 4M
 takes 399.5 mandelbrot --size 1024
 takes 241962.1 floyd --size 1000
