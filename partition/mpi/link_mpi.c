@@ -173,6 +173,7 @@ static void watch(struct mpi_link *link)
 	MPI_Status status;
 	int silent, flag;
 
+	mpi_watch_look(&link->watch, now);
 	for (;;) {
 		check(link, MPI_Test(&link->alive, &flag, &status));
 		if (!flag)
@@ -394,15 +395,18 @@ static void absent_abort(struct mpi_link *link, MPI_Comm comm)
 /* A communicator of our own takes all ranks to be there. */
 static int comm_dup(struct mpi_link *link, MPI_Comm comm)
 {
-	double begin = now_us();
+	double begin = now_us(), now;
 	MPI_Request request;
 	int flag = 0, error = MPI_Comm_idup(comm, &link->comm, &request);
 
+	mpi_watch_begin(&link->watch, begin);
 	while (error == MPI_SUCCESS) {
 		error = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
 		if (flag)
 			break;
-		if (link->watch.limit_us > 0 && now_us() - begin > link->watch.limit_us)
+		now = now_us();
+		begin += mpi_watch_look(&link->watch, now);
+		if (link->watch.limit_us > 0 && now - begin > link->watch.limit_us)
 			absent_abort(link, comm);
 		mpi_link_wait(link);
 	}

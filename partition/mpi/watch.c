@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "watch.h"
@@ -25,9 +26,21 @@ void mpi_watch_fini(struct mpi_watch *watch)
 
 void mpi_watch_begin(struct mpi_watch *watch, double now_us)
 {
-	watch->told_us = now_us;
+	watch->told_us = watch->look_us = now_us;
 	for (unsigned r = 0; r < watch->nranks; r++)
 		watch->heard[r] = now_us;
+}
+
+double mpi_watch_look(struct mpi_watch *watch, double now_us)
+{
+	double still_us = now_us - watch->look_us;
+
+	watch->look_us = now_us;
+	if (still_us < watch->limit_us / TIMES)
+		return 0;
+	for (unsigned r = 0; r < watch->nranks; r++)
+		watch->heard[r] = fmin(watch->heard[r] + still_us, now_us);
+	return still_us;
 }
 
 bool mpi_watch_due(struct mpi_watch *watch, double now_us)

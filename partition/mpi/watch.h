@@ -13,6 +13,7 @@ struct mpi_watch {
 	unsigned rank, nranks;
 	double limit_us; /**< silence that ends the run; 0: none does */
 	double told_us;  /**< when this rank last told that it is there */
+	double look_us;  /**< when it last looked who is */
 	double *heard;   /**< when each rank was last heard of */
 };
 
@@ -22,6 +23,11 @@ void mpi_watch_fini(struct mpi_watch *watch);
 
 /** Silence counts from now on. */
 void mpi_watch_begin(struct mpi_watch *watch, double now_us);
+
+/** This rank looks who is there. The time in which it stood still itself, as on a machine with much
+ * other work or one that was paused, is no silence of others.
+ * @return that time; 0: it did not */
+double mpi_watch_look(struct mpi_watch *watch, double now_us);
 
 static inline void mpi_watch_heard(struct mpi_watch *watch, unsigned rank, double now_us)
 {

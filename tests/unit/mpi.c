@@ -605,6 +605,21 @@ static void test_silence(void **state)
 	assert_int_equal(mpi_watch_silent(&watch, 1e9), -1);
 	assert_false(mpi_watch_due(&watch, 1e9));
 	mpi_watch_fini(&watch);
+	/* While this rank stands still it hears nobody. */
+	assert_int_equal(mpi_watch_init(&watch, 0, 3, 1000), 0);
+	mpi_watch_begin(&watch, 0);
+	mpi_watch_look(&watch, 200);
+	mpi_watch_heard(&watch, 2, 200);
+	mpi_watch_look(&watch, 5000);
+	assert_int_equal(mpi_watch_silent(&watch, 5000), -1);
+	for (double now = 5100; now < 5800; now += 100)
+		mpi_watch_look(&watch, now);
+	assert_int_equal(mpi_watch_silent(&watch, 5800), -1);
+	assert_int_equal(mpi_watch_silent(&watch, 5801), 1);
+	mpi_watch_heard(&watch, 1, 5801);
+	assert_int_equal(mpi_watch_silent(&watch, 6000), -1);
+	assert_int_equal(mpi_watch_silent(&watch, 6001), 2);
+	mpi_watch_fini(&watch);
 	/* Others look at rank 0 only. */
 	assert_int_equal(mpi_watch_init(&watch, 2, 3, 1000), 0);
 	mpi_watch_begin(&watch, 0);
