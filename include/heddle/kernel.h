@@ -111,9 +111,8 @@ enum heddle_kernel_split {
  *
  * These kernels run on one device (HEDDLE_VERBOSE=2 prints the reason): with atomic operations
  * on global memory, with printf, with samplers that interpolate, and those that Heddle does not
- * analyse (doc/kernels.md); launches with one array as two arguments, of which a group may read
- * what another one writes; and launches that certainly read or write outside of a buffer, after a
- * warning that names argument, size and place. */
+ * analyse (doc/kernels.md); and launches with one array as two arguments, of which a group may read
+ * what another one writes. */
 struct heddle_kernel {
 	const char *source;  /**< OpenCL C */
 	const char *name;    /**< name of the kernel in the source */
@@ -197,6 +196,8 @@ struct heddle_kernel_request;
  *   or, if the kernel is analysed, of dimensions or a format that the kernel does not take; an
  *   unknown method; a worker that is not an OpenCL worker (of the first 16); a variable with a
  *   malformed value
+ * - -EFAULT: a work-item certainly reads or writes outside of a buffer; the message names argument,
+ *   size and place
  * - -ENODEV: StarPU has no OpenCL worker or no OpenCL driver; the call came before starpu_init();
  *   StarPU refuses the task
  * - -ENOMEM

@@ -350,13 +350,21 @@ void split_fill(const struct launch *launch, struct split_kernel *split)
 		argument_fill(&launch->arguments[a], split, a);
 }
 
+/* Why Heddle does not launch a kernel, by what its functions return. */
+static const char *status_refusal(int status)
+{
+	return status == -EFAULT   ? "it reads or writes outside of a buffer"
+	       : status == -EINVAL ? "Heddle refuses its arguments"
+	                           : "no device computes parts of it";
+}
+
 static const char *classes_ask(const struct heddle_kernel *kernel)
 {
 	struct heddle_kernel_access accesses[HEDDLE_KERNEL_MAXARGUMENTS];
 	const char *refusal = NULL;
+	int status = heddle_kernel_classes(kernel, accesses, &refusal);
 
-	return heddle_kernel_classes(kernel, accesses, &refusal) ? "Heddle refuses its arguments"
-	                                                         : refusal;
+	return status ? status_refusal(status) : refusal;
 }
 
 const char *split_analyse(struct record *record, const struct heddle_kernel *kernel)
@@ -443,8 +451,7 @@ static cl_int run(struct launch *launch, const struct heddle_kernel *kernel, con
 	memories_changed(launch);
 	/* Where no part was computed and nothing is lost, home can compute it. */
 	if (status && status != -ENODATA && !any_computed(&stats)) {
-		*reason = record->refusal = status == -EINVAL ? "Heddle refuses its arguments"
-		                                              : "no device computes parts of it";
+		*reason = record->refusal = status_refusal(status);
 		return CL_SUCCESS;
 	}
 	return status == -ENOMEM ? CL_OUT_OF_HOST_MEMORY

@@ -8,6 +8,7 @@ size of theirs is assumed. tests/test_layout.py compares the structures with a C
 """
 
 import ctypes
+import errno
 import functools
 import os
 import threading
@@ -32,6 +33,10 @@ COMBINE_FUNCTION = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t, c_void_p
 
 class Error(OSError):
     """A function of the C library failed, for the reason in its message."""
+
+
+class BoundsError(Error, IndexError):
+    """A kernel would read or write outside of an array, and is not launched."""
 
 
 class Abi(ctypes.Structure):
@@ -324,4 +329,5 @@ def call(function: str, *arguments: Any, what: str = "") -> None:
         message = lib.heddle_message_take()
         reason = message.decode(errors="replace") if message else os.strerror(-status)
         what = what or function
-        raise Error(-status, reason if reason.startswith(what) else f"{what}: {reason}")
+        kind = BoundsError if status == -errno.EFAULT else Error
+        raise kind(-status, reason if reason.startswith(what) else f"{what}: {reason}")

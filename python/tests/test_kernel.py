@@ -51,6 +51,22 @@ def test_submitted(opencl, random):
         add.submit(64, 63, heddle.In(x), y, numpy.float32(2))
 
 
+@pytest.mark.parametrize("kind", [IndexError, heddle.Error])
+@pytest.mark.parametrize("submitted", [False, True])
+def test_outside(submitted, kind, opencl, random):
+    """A launch that leaves its array is refused, and the process lives."""
+    x, y = (random.random(N, dtype=numpy.float32) for _ in range(2))
+    add = heddle.kernel(ADD, "add")
+    launch = add.submit if submitted else add
+    before = y.copy()
+    text = f"argument 1 has {2 * N} bytes, and the kernel reads 4 bytes at byte {4 * N - 4}"
+    with pytest.raises(kind, match=text):
+        launch(N, 64, heddle.In(x[: N // 2]), y, numpy.float32(2))
+    assert (y == before).all()
+    add(N, 64, heddle.In(x), y, numpy.float32(2))
+    numpy.testing.assert_allclose(y, before + 2 * x, rtol=1e-5)
+
+
 @pytest.mark.parametrize("submitted", [False, True])
 def test_failed(submitted, opencl, capfd):
     """The compiler's message is the exception's, whatever thread it came to. Devices that have

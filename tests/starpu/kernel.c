@@ -925,6 +925,46 @@ static void nonsense_is_refused(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* What certainly leaves a buffer is not launched, in whatever way it is computed. */
+static void outside_of_buffers(void **state)
+{
+	struct heddle_kernel kernel = {
+	    .source =
+	        "__kernel void next(__global const float *a, __global float *c, const int by)\n"
+	        "{ int i = get_global_id(0); c[i] = a[i + by]; }",
+	    .name = "next",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 3,
+	};
+	struct heddle_kernel_access accesses[3];
+	int by;
+
+	if (!analysed())
+		skip();
+	inputs_fill();
+	kernel.arguments[0] = host(a, sizeof(a));
+	kernel.arguments[1] = host(c, sizeof(c));
+	kernel.arguments[2] = integer(&by);
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (int split = 0; split < 3; split++) {
+		kernel.split = split;
+		for (by = 1; by >= -1; by--) {
+			memset(c, 0, sizeof(c));
+			assert_int_equal(heddle_kernel_run(&kernel, NULL), by ? -EFAULT : 0);
+			assert_int_equal(heddle_kernel_classes(&kernel, accesses, NULL),
+			                 by ? -EFAULT : 0);
+			for (int i = 0; i < N; i++)
+				assert_true(c[i] == (by ? 0 : a[i]));
+		}
+	}
+	kernel.arguments[1].bytes = sizeof(c) - 64;
+	by = 0;
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EFAULT);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 /* An argument of another size than the kernel's is a mistake of the caller's: no device is to blame
  * for it, and the launch without it runs. */
 static void argument_sizes(void **state)
@@ -1062,6 +1102,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(offsets),
 	    cmocka_unit_test(copies_unsplit),
 	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(outside_of_buffers),
 	    cmocka_unit_test(argument_sizes),
 	    cmocka_unit_test(by_policy),
 	    cmocka_unit_test(devices_fail),

@@ -34,6 +34,8 @@ if [ -x "$HEDDLE_ANALYSE" ]; then
 		"$work/out" || fail "add is not split: $(grep 'kernel add' "$work/out")"
 	says '1 on one device (two of its arguments are one array, of which groups may read'
 	says 'kernel shift: 2 split, 2 on one device (two of its arguments are one array'
+	says 'kernel twin: argument 1 has 262140 bytes, and the kernel reads 4 bytes at byte 262140'
+	says 'kernel twin: 1 split, 1 on one device (it reads or writes outside of a buffer)'
 	grep -q 'launches: [1-9][0-9]* split' "$work/out" || fail "nothing is split"
 fi
 [ "$(grep -c 'kernel says 42' "$work/out")" = 1 ] || fail "a kernel that prints ran twice"

@@ -37,6 +37,8 @@ static const char source[] =
     "  b[i] = a[i] + (i > 0 ? a[i - 1] : 0) + (i < n - 1 ? a[i + 1] : 0); }\n"
     "kernel void shift(global const int *a, global int *b, int by, int n)\n"
     "{ int i = get_global_id(0); if (i + by < n) b[i] = a[i + by] + 1; }\n"
+    "kernel void twin(global const int *a, global int *b)\n"
+    "{ int i = get_global_id(0); b[i] = a[i]; }\n"
     "kernel void count(global const int *a, global int *sum)\n"
     "{ atomic_add(sum, a[get_global_id(0)]); }\n"
     "kernel void scatter(global const int *to, global int *b)\n"
@@ -509,6 +511,26 @@ static void test_twice(void)
 	clReleaseKernel(add);
 	clReleaseKernel(stencil);
 	clReleaseKernel(shift);
+}
+
+/* A read of an int behind a buffer, where the allocation's last bytes are. */
+static void test_outside(void)
+{
+	static int a[N], b[N];
+	cl_kernel twin = kernel("twin");
+	cl_mem ma, mb = buffer(0, N, NULL);
+
+	fill(a, 14);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N - 1, a);
+	set(twin, 0, sizeof(ma), &ma);
+	set(twin, 1, sizeof(mb), &mb);
+	launch(queue, twin, N - GROUP, GROUP);
+	launch(queue, twin, N, GROUP);
+	read_back(mb, N, b);
+	CHECK(!memcmp(a, b, (N - 1) * sizeof(int)));
+	clReleaseKernel(twin);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mb);
 }
 
 /* Host memory that is used, mapped, copied, filled and cut into parts. */
@@ -1328,6 +1350,7 @@ static const struct {
     {"leave", test_leave},       {"unwatched", test_unwatched},
     {"images", test_images},     {"image_chain", test_image_chain},
     {"flushed", test_flushed},   {"twice", test_twice},
+    {"outside", test_outside},
 };
 
 static bool begin(void)

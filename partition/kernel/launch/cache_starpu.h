@@ -79,11 +79,10 @@ struct shape {
 	bool meets;     /* groups may read what others write of an array that is two arguments */
 	/* What the groups touch, if the integers and the offset are these. */
 	bool known;
-	bool looked; /* whether an access leaves its buffer, with these */
+	bool looked; /* no access leaves its buffer, with these */
 	size_t offset[3];
 	int64_t integers[KERNEL_MAXINTEGERS];
 	bool scattered; /* all of the buffers cross, as in SKMD */
-	bool leaves;    /* one does */
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct bandit arms;   /* who computes */
@@ -121,7 +120,6 @@ struct kernel {
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t left; /* a device is not claimed any more */
 	struct shape *shapes;
-	bool told;              /* that an access leaves its buffer */
 	unsigned changes;       /* of what is known of devices that matter for decisions */
 	unsigned failed, timed; /* devices, a bit each: that failed; with a table of times */
 	unsigned ndevices;

@@ -583,9 +583,8 @@ static bool serves(const struct heddle_kernel_request *next, unsigned a,
                    const struct kept_data *data)
 {
 	return __atomic_load_n(&next->entered, __ATOMIC_ACQUIRE) >> a & 1 &&
-	       next->kept[a] == data && next->split && !next->leaves &&
-	       next->method != SPLIT_PUBLISHED && !kernel_in_blocks(next) &&
-	       !kernel_devices_untimed(next);
+	       next->kept[a] == data && next->split && next->method != SPLIT_PUBLISHED &&
+	       !kernel_in_blocks(next) && !kernel_devices_untimed(next);
 }
 
 /* Whether launches alone wait for this one, some of them for this data, and these all find what

@@ -218,8 +218,7 @@ static void request_start(void *work)
 	int status;
 
 	__atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
-	status = kernel_kept_begin(request, request->split && !request->leaves &&
-	                                        !kernel_in_blocks(request) &&
+	status = kernel_kept_begin(request, request->split && !kernel_in_blocks(request) &&
 	                                        !kernel_devices_untimed(request));
 	request->start_us = starpu_timing_now();
 	request->stats.queue_us = request->start_us - request->submit_us;
@@ -229,7 +228,7 @@ static void request_start(void *work)
 		status = request->control.status;
 	else if (status)
 		control_say(&request->control);
-	else if (!request->split || request->leaves)
+	else if (!request->split)
 		status = whole_submit(request);
 	else if (kernel_in_blocks(request) || !kernel_devices_untimed(request))
 		status = groups_distribute(request);

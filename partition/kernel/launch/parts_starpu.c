@@ -293,7 +293,7 @@ bool kernel_direct_wanted(const struct heddle_kernel_request *request)
 {
 	struct kernel_direct_facts facts = {
 	    .allowed = request->kernel->direct,
-	    .shares = request->split && !request->leaves && !kernel_in_blocks(request),
+	    .shares = request->split && !kernel_in_blocks(request),
 	    .known = !kernel_devices_untimed(request),
 	    .on_worker = starpu_worker_get_id() >= 0,
 	    .at_home = control_at_home(&request->control),

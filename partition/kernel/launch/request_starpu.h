@@ -51,7 +51,6 @@ struct heddle_kernel_request {
 	bool over;        /* it has ended, or will not begin */
 	bool rewritten;   /* and it is written: groups may read what others write */
 	bool imprecise, split;
-	bool leaves;     /* an access leaves its buffer */
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
@@ -112,8 +111,6 @@ static inline const char *kernel_refusal(const struct heddle_kernel_request *req
 
 	if (request->imprecise)
 		return "a sampler interpolates, or its coordinates are normalized";
-	if (request->leaves)
-		return "it reads or writes outside of a buffer";
 	if (request->kernel->index.refusal || !meets)
 		return request->kernel->index.refusal;
 	return "two of its arguments are one array, of which groups may read what others write";
@@ -210,8 +207,8 @@ void kernel_shape_leave(struct heddle_kernel_request *request);
  * @return 0; -ENOMEM */
 int kernel_shape_prepare(struct heddle_kernel_request *request);
 
-/** Looks, before anything is launched, whether accesses leave their buffers, and tells it of a
- * kernel once. @return 0; -ENOMEM */
+/** Looks, before anything is launched, whether accesses leave their buffers.
+ * @return 0; -EFAULT after a message: one does; -ENOMEM */
 int kernel_shape_look(struct heddle_kernel_request *request);
 /** Takes in how long a launch took that has ended well. */
 void kernel_shape_learn(struct heddle_kernel_request *request);

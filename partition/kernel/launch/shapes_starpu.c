@@ -383,43 +383,30 @@ static int class_find(struct heddle_kernel_request *request)
 	return status;
 }
 
-static void leaves_tell(const struct heddle_kernel_request *request,
-                        const struct index_outside *outside)
-{
-	struct kernel *kernel = request->kernel;
-
-	if (kernel->told)
-		return;
-	kernel->told = true;
-	heddle_warn("kernel %s: argument %u has %zu bytes, and the kernel %s %u bytes at byte %lld "
-	            "of it. It runs on one device",
-	            kernel->name, outside->argument + 1, request->bytes[outside->argument],
-	            outside->write ? "writes" : "reads", outside->bytes, (long long)outside->at);
-}
-
 int kernel_shape_look(struct heddle_kernel_request *request)
 {
 	struct index_launch launch = {&request->range, request->integers, request->units,
 	                              request->same};
 	struct shape *shape = request->shape;
 	struct index_outside outside;
-	int found;
+	int found = 0;
 
 	starpu_pthread_mutex_lock(&request->kernel->mutex);
-	if (shape->looked && integers_same(request)) {
-		found = shape->leaves;
-	} else {
+	if (!shape->looked || !integers_same(request)) {
 		found = index_leaves(&request->kernel->index, &launch, &outside);
-		if (found > 0)
-			leaves_tell(request, &outside);
 		integers_keep(request);
-		shape->looked = found >= 0;
-		shape->leaves = found > 0;
+		shape->looked = !found;
 		shape->known = false;
 	}
 	starpu_pthread_mutex_unlock(&request->kernel->mutex);
-	request->leaves = found > 0;
-	return found < 0 ? found : 0;
+	if (found <= 0)
+		return found;
+	return heddle_refuse(-EFAULT,
+	                     "kernel %s: argument %u has %zu bytes, and the kernel %s %u bytes at "
+	                     "byte %lld of it",
+	                     request->kernel->name, outside.argument + 1,
+	                     request->bytes[outside.argument], outside.write ? "writes" : "reads",
+	                     outside.bytes, (long long)outside.at);
 }
 
 int kernel_shape_prepare(struct heddle_kernel_request *request)
@@ -447,7 +434,6 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	shape->in = bytes_line(all.in, part.in, total, half);
 	shape->out = bytes_line(all.out, part.out, total, half);
 	shape->merge = bytes_line(all.merge, part.merge, total, half);
-	shape->leaves = request->leaves;
 	shape->known = true;
 	return 0;
 }
