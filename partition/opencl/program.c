@@ -125,9 +125,10 @@ static cl_program CL_API_CALL program_of_binary(cl_context id, cl_uint n, const 
 
 	if (!context)
 		return real->clCreateProgramWithBinary(id, n, ids, lengths, binaries, states, to);
-	if (n != 1 || !ids || !lengths || !binaries)
+	if (!n || !ids || !lengths || !binaries)
 		return error_give(CL_INVALID_VALUE, to);
-	if (!devices_right(n, ids))
+	/* There is one device, so of two one is named twice. */
+	if (n > 1 || !devices_right(n, ids))
 		return error_give(CL_INVALID_DEVICE, to);
 	program = program_make(context);
 	if (!program)

@@ -815,6 +815,7 @@ static void test_binary(void)
 	cl_kernel scale;
 	static int a[N], b[N];
 	cl_mem ma;
+	const cl_device_id twice[] = {device, device};
 
 	OK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL));
 	binary = malloc(bytes);
@@ -822,6 +823,9 @@ static void test_binary(void)
 	again = clCreateProgramWithBinary(context, 1, &device, &bytes,
 	                                  (const unsigned char **)&binary, &state, &error);
 	CHECK(!error && !state);
+	CHECK(!clCreateProgramWithBinary(context, 2, twice, (size_t[]){bytes, bytes},
+	                                 (const unsigned char *[]){binary, binary}, NULL, &error));
+	CHECK(error == CL_INVALID_DEVICE);
 	OK(clBuildProgram(again, 1, &device, NULL, NULL, NULL));
 	program = again;
 	scale = kernel("scale");
