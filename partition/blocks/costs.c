@@ -220,6 +220,8 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define PACE_SURE 0.01
 /* A block hides the start of the next one if it takes so many times as long. */
 #define HIDING 2
+/* Blocks tell a start if at least this part of them does whatever the paces of their workers. */
+#define TOLD 0.02
 /* What was believed of starts counts at least so much as this part of the new blocks. */
 #define LEAST_SURE 0.001
 /* A first block that took so many times as long as its iterations say had something to do that
@@ -653,8 +655,8 @@ static void paces_guess(struct fit *fit, const struct costs *costs)
 		fit->workers[w].pace = isnan(fit->pace[w]) ? 0 : exp(fit->pace[w] + level);
 }
 
-/* The paces that fit the new costs. Of a worker whose largest block tells nothing it is known that
- * it is not slower than that. */
+/* The paces that fit the new costs. Of a worker whose largest block was mostly start it is known
+ * that it is not slower than that: the rest was less than what tells something. */
 static void paces_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++)
@@ -663,16 +665,22 @@ static void paces_end(struct fit *fit, const struct costs *costs, const struct c
 		const struct costs_block *block = &run->blocks[i];
 		unsigned w = block->worker;
 		double us, work;
-		bool counted;
+		bool counted, told;
 
 		if (!counts(block))
 			continue;
 		us = block->us - start_of(&fit->workers[w], block);
 		work = costs_work(costs, block->start, block->n);
-		counted = us >= LEAST_PART * block->us && tells(&fit->workers[w], block);
+		told = tells(&fit->workers[w], block);
+		counted = us >= LEAST_PART * block->us && told;
 		if (work > fit->work[w]) {
 			fit->work[w] = work;
-			fit->bound[w] = counted ? HUGE_VAL : block->us / work;
+			fit->bound[w] =
+			    counted ? HUGE_VAL
+			            : (told ? fmin(LEAST_PART * block->us,
+			                           fmax(0, us) + NOISES * fit->noise * block->us)
+			                    : block->us) /
+			                  work;
 		}
 		if (counted) {
 			double weight = pace_weight(fit, w, us, work);
@@ -713,7 +721,8 @@ static void lines_sum(const struct fit *fit, const struct costs *costs, const st
 		double pace = fit->workers[w].pace;
 
 		sums[w] = (struct line_sums){0};
-		if (pace > 0) {
+		/* A bound is no measurement. */
+		if (pace > 0 && fit->weight[w] > 0) {
 			sums[w].xx = PACE_SURE / (pace * pace);
 			sums[w].xy = PACE_SURE / pace;
 		}
@@ -742,6 +751,7 @@ static void kind_starts(const struct fit *fit, const struct line_sums *sums,
                         const struct costs_worker *before, struct costs_start *starts)
 {
 	double a[2][2] = {{0}}, y[2] = {0}, det;
+	bool assumed;
 
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		const struct line_sums *s = &sums[w];
@@ -755,6 +765,7 @@ static void kind_starts(const struct fit *fit, const struct line_sums *sums,
 				a[i][j] += (i == j) * s->one[i] - s->x[i] * s->x[j] / s->xx;
 		}
 	}
+	assumed = before->start.sure <= 0 && a[0][0] < TOLD * starts[0].sure;
 	for (int i = 0; i < 2; i++) {
 		const struct costs_start *old = i ? &before->follow : &before->start;
 		double sure = FORGET * old->sure + LEAST_SURE * (starts[i].sure + 1e-12);
@@ -766,6 +777,8 @@ static void kind_starts(const struct fit *fit, const struct line_sums *sums,
 	det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
 	starts[0].us = (y[0] * a[1][1] - y[1] * a[0][1]) / det;
 	starts[1].us = (y[1] * a[0][0] - y[0] * a[1][0]) / det;
+	if (assumed)
+		starts[0].sure = 0;
 }
 
 /* No block took less than its start. */

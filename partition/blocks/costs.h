@@ -75,7 +75,8 @@ double costs_run_returned(struct costs_run *run, unsigned worker, size_t n);
 /** What a block costs beside its iterations. */
 struct costs_start {
 	double us;
-	double sure; /**< sum over the blocks it comes from of 1 / time^2 */
+	double sure; /**< sum over the blocks it comes from of 1 / time^2; 0: it is assumed, since
+	                  no blocks of different sizes told it */
 };
 
 /** What a worker's blocks take: start + pace x work. */

@@ -21,6 +21,10 @@
 #define USUAL_NOISE 0.1
 /* A run whose times differed by more than this part tells of other costs than those before. */
 #define CHANGED 0.15
+/* A start that was told, however little: only one that is assumed is not sure. */
+#define LEAST_SURE 1e-30
+/* Blocks of which one is so many times the other tell a start. */
+#define OTHER_SIZE 1.25
 
 /* Blocks of the worker are taken to take so long until it has done some in this run. */
 static void time_set(struct hdss_worker *worker, double start, double pace)
@@ -157,32 +161,94 @@ static double unequal(const struct hdss *h, const struct blocks_memory *memory)
 	return sum > 0 ? off / sum : 1;
 }
 
+/* What blocks of the kind told of their start by the end of the run.
+ * @return whether they did */
+static bool start_told(const struct heddle_strategy *b, int kind, double *start)
+{
+	const struct hdss *h = b->state;
+	double sum = 0, n = 0;
+
+	*start = h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
+	if (h->agree[kind] || h->kind[kind].sized)
+		return true;
+	/* Estimates are older than the last blocks. */
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct heddle_block_time *time = &h->worker[w].time;
+
+		if ((int)b->workers[w].given.kind != kind || !time->start_known)
+			continue;
+		sum += time->start_us;
+		n++;
+	}
+	if (n > 0)
+		*start = sum / n;
+	return n > 0;
+}
+
 /* No more than the shortest block took leaves for it. Where it is no long part of the run, uneven
- * iterations may look like it. */
-static double first_start(const struct hdss *h, const struct heddle_strategy *b, int kind)
+ * iterations may look like it. Where nothing told it, it is all that a core would not have taken
+ * for the block. */
+static struct costs_start first_start(const struct hdss *h, const struct heddle_strategy *b,
+                                      int kind)
 {
 	const struct costs_run *run = &h->run_blocks;
-	double start = h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
+	double start;
+	bool told = start_told(b, kind, &start);
 	double part = start >= HDSS_LONG_START * h->run ? 1 : 0.5;
+	double core = kind != HEDDLE_KIND_CPU ? h->kind[HEDDLE_KIND_CPU].pace : 0;
+	double assumed = HUGE_VAL;
 
-	for (unsigned i = 0; i < run->count; i++)
-		if (run->blocks[i].us > 0 && run->blocks[i].worker < b->nworkers &&
-		    (int)b->workers[run->blocks[i].worker].given.kind == kind)
-			start = hdss_smaller(start, run->blocks[i].us * part);
-	return start;
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+
+		if (block->us <= 0 || block->worker >= b->nworkers ||
+		    (int)b->workers[block->worker].given.kind != kind)
+			continue;
+		start = hdss_smaller(start, block->us * part);
+		assumed = hdss_smaller(assumed, block->us - block->n * core);
+	}
+	if (!told && core > 0 && assumed < HUGE_VAL)
+		return (struct costs_start){hdss_larger(0, assumed), 0};
+	return (struct costs_start){start, LEAST_SURE};
+}
+
+/* A block of another size than the worker's largest one in earlier runs tells a start that was only
+ * assumed. */
+static void start_tell(const struct heddle_strategy *b, const struct blocks_memory *memory,
+                       int kind, struct costs_start *start)
+{
+	const struct costs_run *run = &((const struct hdss *)b->state)->run_blocks;
+
+	for (unsigned i = 0; i < run->count && start->sure <= 0; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		const struct heddle_block_point *before;
+		double us;
+
+		if (block->us <= 0 || block->worker >= b->nworkers || block->follows ||
+		    (int)b->workers[block->worker].given.kind != kind)
+			continue;
+		before = &memory->workers[block->worker].largest;
+		if (before->n <= 0 || block->work < OTHER_SIZE * before->n)
+			continue;
+		us = (before->us * block->work - block->us * before->n) / (block->work - before->n);
+		start->us = hdss_larger(0, hdss_smaller(us, hdss_smaller(before->us, block->us)));
+		start->sure = LEAST_SURE;
+	}
 }
 
 /* What the run believed of starts when it was over. */
-static void starts_learn(const struct heddle_strategy *b, struct costs_worker *workers)
+static void starts_learn(const struct heddle_strategy *b, const struct blocks_memory *memory,
+                         struct costs_worker *workers)
 {
 	const struct hdss *h = b->state;
 	struct costs_start start[HEDDLE_NKINDS], follow[HEDDLE_NKINDS];
 
 	for (int k = 0; k < HEDDLE_NKINDS; k++) {
-		start[k] = h->starts[k].known ? h->starts[k].start
-		                              : (struct costs_start){first_start(h, b, k), 0};
+		start[k] = h->starts[k].known ? h->starts[k].start : first_start(h, b, k);
+		start_tell(b, memory, k, &start[k]);
 		/* Not known: nothing of it is hidden. */
-		follow[k] = h->starts[k].follow.sure > 0 ? h->starts[k].follow : start[k];
+		follow[k] = h->starts[k].follow.sure > 0 ? h->starts[k].follow
+		                                         : (struct costs_start){start[k].us, 0};
 	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		int kind = b->workers[w].given.kind;
@@ -204,7 +270,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	workers = calloc(b->nworkers, sizeof(*workers));
 	if (!workers)
 		return -ENOMEM;
-	starts_learn(b, workers);
+	starts_learn(b, memory, workers);
 	memory->error = h->compared > 0 ? h->off / h->compared : 0;
 	if (memory->error > CHANGED + h->noise / 2) {
 		memory->runs = 0;

@@ -693,6 +693,9 @@ static double unseen_limit(const struct heddle_strategy *b, unsigned worker)
 		return h->agree[kind] ? TRUSTED_GROWTH * h->first[kind].points[0].n : HUGE_VAL;
 	if (ahead_of_others(b, worker))
 		return TRUSTED_GROWTH * w->largest.n;
+	/* All of the time of its largest block may have gone to iterations. */
+	if (h->known && h->starts[kind].start.sure <= 0 && starts_long(b, worker))
+		return (h->end - h->estimates[worker].ready) * w->largest.n / w->largest.us;
 	return hdss_larger(TRUSTED_GROWTH * w->largest.n, safe_size(b, worker));
 }
 

@@ -1033,6 +1033,58 @@ static void test_long_iterations_of_slow_cores(void **state)
 	assert_true(us[1] < 1.15 * us[0]);
 }
 
+/* One accelerator whose launches take as long as a large part of the loop, or longer. */
+static struct replay_machine machine_draw(struct blocks_memory **memory)
+{
+	double speed = 2 * pow(30, drand48()), ms = pow(100, drand48());
+	unsigned ncores = 4 * pow(32, drand48());
+	struct replay_machine machine = machine_make(1, &speed, HEDDLE_KIND_CUDA, ncores);
+	double noise = 0.05 * drand48(), scale;
+
+	machine.n = 1e4 * pow(100, drand48());
+	machine.memory = memory;
+	scale = machine.n / (speed + ncores) / (1e3 * ms);
+	for (unsigned w = 0; w < machine.nworkers; w++) {
+		workers[w].rate *= scale;
+		workers[w].overhead_us = 3;
+		workers[w].noise = noise;
+	}
+	workers[0].overhead_us = 1e3 * ms * (0.3 + drand48());
+	workers[0].depth = 1 + (drand48() < 0.5);
+	return machine;
+}
+
+/* A run in which the accelerator has done one block does not know how much of its time was the
+ * launch. The next one must not launch again for that. */
+static void test_second_runs_with_long_launches(void **state)
+{
+	enum { DRAWN = 200 };
+	double mean = 0, worst = 0;
+
+	(void)state;
+	srand48(test_seed());
+	for (int drawn = 0; drawn < DRAWN; drawn++) {
+		struct blocks_memory *memory = NULL;
+		struct replay_machine machine = machine_draw(&memory);
+		double us[2];
+
+		for (int run = 0; run < 2; run++) {
+			struct replay_result result;
+
+			machine.seed = 2 * drawn + run + 1;
+			assert_int_equal(replay_run("hdss", &machine, &result), 0);
+			us[run] = result.makespan_us;
+			replay_free(&result);
+		}
+		free(memory);
+		mean += us[1] / us[0] / DRAWN;
+		worst = fmax(worst, us[1] / us[0]);
+	}
+	print_message("second run over first: %.3f, at worst %.3f\n", mean, worst);
+	assert_true(mean < 0.9);
+	assert_true(worst < 1.2);
+}
+
 /* Launches of 1 ms in loops of 10 and 20 ms: the first one tells no rate, and one more that tells
  * little is too many. */
 static void test_long_launches(void **state)
@@ -1129,6 +1181,7 @@ int main(void)
 	    cmocka_unit_test(test_few_on_slow_device),
 	    cmocka_unit_test(test_few_whole_iterations),
 	    cmocka_unit_test(test_accelerators_begin_late),
+	    cmocka_unit_test(test_second_runs_with_long_launches),
 	    cmocka_unit_test(test_dear_first_blocks_again),
 	    cmocka_unit_test(test_accelerators_begin_beside_dear_iterations),
 	    cmocka_unit_test(test_long_launches),
