@@ -350,6 +350,7 @@ bool control_wait_for(struct control *control, double us)
 {
 	struct timespec until;
 	int64_t ns;
+	bool over;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	ns = until.tv_nsec + (int64_t)(us * 1e3);
@@ -359,8 +360,9 @@ bool control_wait_for(struct control *control, double us)
 	while (!control_is_over(control) &&
 	       !starpu_pthread_cond_timedwait(&control->ended, &control->mutex, &until))
 		;
+	over = control_is_over(control);
 	starpu_pthread_mutex_unlock(&control->mutex);
-	return control_is_over(control);
+	return over;
 }
 #endif
 
