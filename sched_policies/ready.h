@@ -165,6 +165,8 @@ struct ready_context {
 	/** From the end of one task of an accelerator to that of the next, beside the time of the
 	 * task and that of choosing it: starting it, and waiting for its input. */
 	_Atomic double gap_us[HEDDLE_POOL_CLASSES];
+	_Atomic size_t memory_least; /**< of an accelerator; 0: not looked yet */
+	atomic_bool too_large_told;  /**< that a task fits no device */
 	atomic_uint rests; /**< bit k: the workers of class k have no part, under a plan */
 	/** Nothing depends on the tasks of late: workers choose as without a plan. */
 	atomic_bool stream;

@@ -7,9 +7,11 @@
  */
 #include "config.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "support/helgrind.h"
+#include "support/message.h"
 #include "sched_policies/ready.h"
 
 /* ---- the inbox ---- */
@@ -244,6 +246,89 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 	}
 }
 
+/* ---- memories that are too small for a task ---- */
+
+/* StarPU takes the memory of CUDA devices for data of up to PIECE bytes in portions. */
+#define PORTION (32ul << 20)
+#define PIECE (PORTION / 8)
+
+/* What StarPU has to find in a memory at once for a task. */
+static size_t room_for(struct starpu_task *task, bool portions)
+{
+	size_t bytes = 0, pieces = 0;
+
+	for (unsigned i = 0, j; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
+		starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(task, i);
+		size_t size = starpu_data_get_size(handle);
+
+		for (j = 0; j < i && STARPU_TASK_GET_HANDLE(task, j) != handle; j++)
+			;
+		if (j == i)
+			*(portions && size <= PIECE ? &pieces : &bytes) += size;
+	}
+	return bytes + (pieces + PORTION - 1) / PORTION * PORTION;
+}
+
+/* The smallest memory of an accelerator. Drivers tell their sizes while StarPU starts, after the
+ * context was made. */
+static size_t memory_least(struct ready_context *c)
+{
+	size_t least = atomic_load_explicit(&c->memory_least, memory_order_relaxed);
+
+	if (least)
+		return least;
+	least = SIZE_MAX;
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		starpu_ssize_t total = starpu_memory_get_total(c->workers[w].node);
+
+		if (c->workers[w].accelerator && total > 0 && (size_t)total < least)
+			least = total;
+	}
+	atomic_store_explicit(&c->memory_least, least, memory_order_relaxed);
+	return least;
+}
+
+static bool anybody_accepts(const struct ready_context *c, struct starpu_task *task)
+{
+	for (unsigned w = 0; w < c->nworkers; w++)
+		if (policy_accepts(task, &w))
+			return true;
+	return false;
+}
+
+/* A device whose memory cannot hold a task's data would look for room for ever: others do the
+ * task. */
+static void task_fit(struct ready_context *c, struct starpu_task *task)
+{
+	int32_t where = task->where, before = where;
+	size_t room = 0;
+
+	if (!c->accelerators || ready_task_bytes(task) + PORTION <= memory_least(c) ||
+	    task->cl->specific_nodes)
+		return;
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		enum starpu_worker_archtype type = starpu_worker_get_type(w);
+		starpu_ssize_t total = starpu_memory_get_total(c->workers[w].node);
+
+		if (!c->workers[w].accelerator || total <= 0 || !policy_accepts(task, &w))
+			continue;
+		room = room_for(task, type == STARPU_CUDA_WORKER);
+		if (room > (size_t)total)
+			where &= ~heddle_compat_where(type);
+	}
+	if (where == before)
+		return;
+	task->where = where;
+	if (anybody_accepts(c, task))
+		return;
+	task->where = before;
+	if (!atomic_exchange(&c->too_large_told, true))
+		heddle_warn("a task of %s needs %zu MiB at once, more than a device has, and "
+		            "nobody else can do it: it may never end",
+		            task->cl->name ? task->cl->name : "a codelet without a name",
+		            (room >> 20) + 1);
+}
+
 /* Asks the estimator, once for each task and without the mutex: it may ask StarPU. The task carries
  * the answer: from its key the pool reads the estimates.
  * @return the task's type; 0 where nothing is to be chosen */
@@ -272,9 +357,11 @@ int ready_push(struct starpu_task *task)
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	struct eligible eligible;
 	struct wake_list wake;
-	unsigned long type = type_ask(c, task, estimates);
+	unsigned long type;
 	int local;
 
+	task_fit(c, task);
+	type = type_ask(c, task, estimates);
 	eligible_find(c, task, type, &eligible);
 	local = c->local ? ready_local_class(c, task, estimates, eligible.classes) : -1;
 	/* Handed in, the task may be done and freed at once. */

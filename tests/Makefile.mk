@@ -175,6 +175,7 @@ sim_tests = \
 	tests/sim/end \
 	tests/sim/kinds \
 	tests/sim/local \
+	tests/sim/memory \
 	tests/sim/model \
 	tests/sim/noise \
 	tests/sim/path \
