@@ -93,6 +93,8 @@ struct ready_worker {
 	/* The worker's own. */
 	bool accelerator;
 	bool pool_last;       /**< its last task was of the pool */
+	bool comes;           /**< it has asked for more since it began its last task */
+	bool blocks;          /**< it asks only when it has nothing under way */
 	bool rested;          /**< has found nothing to do since it ended a task */
 	double idle_since_us; /**< under a plan, nothing has been pushed since then; 0: not known */
 	unsigned pushed;      /**< tasks of the context by then */

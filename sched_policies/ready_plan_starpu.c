@@ -19,6 +19,9 @@
 #define AHEAD 200
 #define MOST_AHEAD 8      /* claims */
 #define MOST_OF_A_CORE 16 /* likewise */
+/* Where kernels are not asynchronous, StarPU's driver asks for transfers when one is done, and
+ * comes for the next task: so many claims beside it have to be there, however long they take. */
+#define BLOCKED 2
 /* A task takes at least so long, us: StarPU has to start it. */
 #define START 10
 /* With so many claims an accelerator need not wait for a plan. */
@@ -726,8 +729,11 @@ static bool accept(size_t worker, void *arg)
 static double ahead_until_us(const struct planning *planning, unsigned id, size_t claims)
 {
 	const struct ready_context *c = planning->c;
+	const struct ready_worker *worker = &c->workers[id];
 
-	if (c->workers[id].accelerator)
+	if (worker->accelerator && worker->blocks && claims < BLOCKED + (id == planning->asking))
+		return INFINITY;
+	if (worker->accelerator)
 		return claims < MOST_AHEAD ? planning->now_us + AHEAD : 0;
 	return planning->full && claims < MOST_OF_A_CORE ? planning->now_us + c->plan->period_us
 	                                                 : 0;

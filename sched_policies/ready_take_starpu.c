@@ -268,6 +268,8 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 	if (c->plan)
 		us += ready_plan_started(c, requester->id, entry->item,
 		                         claim ? claim->arrival_us : 0, requester->now_us);
+	worker->blocks = worker->started && !worker->comes;
+	worker->comes = false;
 	worker->after_us[worker->started % READY_PIPELINE] = entry->key.rank;
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
@@ -648,6 +650,7 @@ static struct starpu_task *any_pop(struct ready_context *c, unsigned id)
 	struct ready_requester requester = {.c = c, .id = id, .trying = -1, .left = -1};
 	struct claims_requests requests;
 
+	worker->comes |= worker->started != worker->done;
 	entry.item = local_first(c, id);
 	if (entry.item)
 		return entry.item;

@@ -173,6 +173,7 @@ tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 sim_tests = \
 	tests/sim/apart \
 	tests/sim/end \
+	tests/sim/inputs \
 	tests/sim/kinds \
 	tests/sim/local \
 	tests/sim/memory \
