@@ -379,10 +379,10 @@ bool ready_plan_full_is_due(const struct ready_context *c, double now_us);
 /** The same; who gets true is the only one, and makes that plan. */
 bool ready_plan_full_begin(struct ready_context *c, double now_us);
 
-/** Whether a worker may choose a task between two plans: an accelerator may, and who alone can do
- * it, or did such a task last; and anybody if nothing depends on the task. */
-bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
-                       unsigned id);
+/** Whether a worker may choose a task between two plans: an accelerator may, unless a worker of
+ * another class ends it earlier, and who alone can do it, or did such a task last; and anybody if
+ * nothing depends on the task. */
+bool ready_plan_leaves(struct ready_context *c, const struct heddle_pool_key *key, unsigned id);
 
 /** Whether no task has come since the last plan: who got nothing by it has nothing to do. */
 bool ready_plan_is_current(const struct ready_context *c);
@@ -495,6 +495,11 @@ bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key
 
 /** What a class takes at the most for a task of which it has run none, us; 0: no idea. */
 double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
+
+/** Whether a worker of another class ends a task before a worker does that begins it now, by what
+ * is known, or by the operations that the task states. */
+bool ready_other_ends_first(struct ready_context *c, const struct heddle_pool_key *key,
+                            unsigned id);
 
 /** Whether a class need not try a task: it rests although it was hoped to be fast, by the
  * operations that the task states. */

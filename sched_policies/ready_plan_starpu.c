@@ -891,15 +891,15 @@ static bool may_try(const struct planning *planning, const struct heddle_pool_ke
 	       (!key->rank && ready_may_bet(c, planning->asking, us, planning->now_us));
 }
 
-bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
-                       unsigned id)
+bool ready_plan_leaves(struct ready_context *c, const struct heddle_pool_key *key, unsigned id)
 {
 	const struct ready_worker *worker = &c->workers[id];
 
 	if (is_left(c, key, worker->class))
 		return false;
-	return worker->accelerator || is_alone(c, key, worker->class) || !key->rank ||
-	       ready_rests(c, worker->class) ||
+	if (worker->accelerator)
+		return !key->rank || !ready_other_ends_first(c, key, id);
+	return is_alone(c, key, worker->class) || !key->rank || ready_rests(c, worker->class) ||
 	       atomic_load_explicit(&c->taker[ready_type_place(key->type, READY_TAKERS)],
 	                            memory_order_relaxed) == worker->class + 1;
 }

@@ -753,6 +753,48 @@ double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *k
 	                        best_other_us(c, key, class));
 }
 
+/* What a class needs for a task, by measurements or at most; 0: nobody knows. */
+static double surely_us(struct ready_context *c, const struct heddle_pool_key *key,
+                        const struct ready_type *type, unsigned class)
+{
+	if (type->told >> class & 1)
+		return heddle_pool_us(key->cost[class]);
+	if ((type->trying | type->deferred) >> class & 1 || class_tries(c, class) ||
+	    !trial_is_short(c, key, type, class) || other_promises(c, key, class))
+		return 0;
+	return trial_longest_us(c, type, class, best_other_us(c, key, class));
+}
+
+bool ready_other_ends_first(struct ready_context *c, const struct heddle_pool_key *key, unsigned id)
+{
+	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
+	unsigned class = c->workers[id].class;
+	double us[HEDDLE_POOL_CLASSES] = {0}, own_us, now_us;
+	bool any = false;
+
+	if (!type || !(type->told >> class & 1))
+		return false;
+	own_us = heddle_pool_us(key->cost[class]);
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class && c->count[k] && !ready_rests(c, k) &&
+		    heddle_pool_key_runs(key, k)) {
+			us[k] = surely_us(c, key, type, k);
+			any |= us[k] > 0 && us[k] < own_us;
+		}
+	if (!any)
+		return false;
+	now_us = starpu_timing_now();
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		const struct ready_worker *worker = &c->workers[w];
+
+		if (us[worker->class] > 0 && starpu_sched_ctx_contains_worker(w, c->id) &&
+		    fmax(worker->busy_until_us, now_us) + worker->claims_us + us[worker->class] <
+		        now_us + own_us)
+			return true;
+	}
+	return false;
+}
+
 bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
 	return ready_rests(c, class) && key->type && ready_hoped_us(c, key->type) > 0 &&

@@ -175,6 +175,7 @@ sim_tests = \
 	tests/sim/end \
 	tests/sim/inputs \
 	tests/sim/kinds \
+	tests/sim/head \
 	tests/sim/local \
 	tests/sim/memory \
 	tests/sim/model \
