@@ -7,24 +7,12 @@
 #define MEMBERS 16
 #define TILE 512
 
-uint group_sum(uint count, __local uint *parts)
-{
-	uint lane = get_local_id(0), sum = 0;
-
-	parts[lane] = count;
-	barrier(CLK_LOCAL_MEM_FENCE);
-	for (uint i = 0; i < GROUP && !lane; i++)
-		sum += parts[i];
-	barrier(CLK_LOCAL_MEM_FENCE);
-	return sum;
-}
-
 __kernel void count_pairs(ulong words, uint prefix, uint members, __global const ulong *bits,
 			  ulong bits_offset, __global const int *items, ulong items_offset,
 			  __global uint *counts, ulong counts_offset)
 {
 	__local ulong common[TILE];
-	__local uint parts[GROUP];
+	__local uint parts[MEMBERS][GROUP];
 	uint lane = get_local_id(0), row = get_group_id(0), from = get_group_id(1) * MEMBERS;
 	uint sums[MEMBERS];
 
@@ -55,10 +43,14 @@ __kernel void count_pairs(ulong words, uint prefix, uint members, __global const
 		}
 		barrier(CLK_LOCAL_MEM_FENCE);
 	}
-	for (uint e = 0; e < MEMBERS; e++) {
-		uint sum = group_sum(sums[e], parts);
+	for (uint e = 0; e < MEMBERS; e++)
+		parts[e][lane] = sums[e];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (lane < MEMBERS && from + lane < members) {
+		uint sum = 0;
 
-		if (!lane && from + e < members)
-			counts[from + e] = sum;
+		for (uint l = 0; l < GROUP; l++)
+			sum += parts[lane][l];
+		counts[from + lane] = sum;
 	}
 }
