@@ -219,7 +219,7 @@ static bool others_look(const struct ready_context *c, const struct eligible *el
 static void eligible_wake(struct ready_context *c, const struct eligible *eligible,
                           struct wake_list *list)
 {
-	bool works = false; /* somebody of that class does */
+	bool works = false; /* somebody of that class does who may run it */
 	int *ids;
 	unsigned n;
 
@@ -234,12 +234,12 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 			return;
 		if (id >= c->nworkers || (c->workers[id].class == eligible->class) != (i < n))
 			continue;
+		if (!eligible_has(c, eligible, id))
+			continue;
 		if (!waiters_has(&c->waiters, id)) {
 			works = true;
 			continue;
 		}
-		if (!eligible_has(c, eligible, id))
-			continue;
 		list->workers[list->n++] = id;
 		if (!starpu_sched_ctx_overlapping_ctxs_on_worker(id))
 			return;
