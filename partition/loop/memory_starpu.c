@@ -187,8 +187,11 @@ void loop_memory_keep(struct heddle_loop_request *loop)
 	known = known_make(loop);
 	if (known) {
 		before = known->over;
+		/* Others may ask how far the loop is. */
+		loop_lock(loop);
 		known->over = loop->blocks;
 		loop->blocks = NULL;
+		loop_unlock(loop);
 	}
 	pthread_mutex_unlock(&mutex);
 	if (known)

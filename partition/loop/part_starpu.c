@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <math.h>
+
 #include "loop_private.h"
 #include "part.h"
 #include "partition/blocks/strategy.h"
@@ -20,19 +22,23 @@ static double worker_left(const struct heddle_loop_request *loop, unsigned l, do
 	/* Of one that has done none nothing is known, unless by an earlier run. */
 	if (!books->done && !(rate > 0))
 		return books->under_way / 2.0;
-	done = rate * (now - loop->workers[l].last_done_us);
+	done = rate * fmax(0, now - loop->workers[l].last_done_us);
 	return done < books->under_way ? books->under_way - done : 0;
 }
 
 bool loop_part_progress(struct heddle_loop_request *loop, struct loop_progress *progress)
 {
-	double now = starpu_timing_now();
 	size_t done = 0, under_way = 0;
+	double now;
 
 	*progress = (struct loop_progress){0};
-	if (!loop->blocks)
-		return false;
 	loop_lock(loop);
+	now = starpu_timing_now();
+	/* One that has ended may have given them away. */
+	if (!loop->blocks) {
+		loop_unlock(loop);
+		return false;
+	}
 	progress->left = loop_ranges_remaining(&loop->ranges);
 	for (unsigned l = 0; l < loop->nworkers; l++) {
 		progress->left += worker_left(loop, l, now);
@@ -49,10 +55,8 @@ size_t loop_part_shorten(struct heddle_loop_request *loop, size_t n)
 {
 	size_t taken = 0;
 
-	if (!loop->blocks)
-		return 0;
 	loop_lock(loop);
-	if (!loop->status) {
+	if (loop->blocks && !loop->status) {
 		taken = loop_ranges_shorten(&loop->ranges, n);
 		blocks_shorten(loop->blocks, taken);
 	}

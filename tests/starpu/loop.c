@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 
 #include <heddle/heddle.h>
 
+#include "partition/loop/part.h"
 #include "tests/unit/test.h"
 
 /* Of many: a call for each would be most of the work. */
@@ -402,6 +404,43 @@ static void test_runs_again(void **state)
 	}
 	assert_true(learning("again", "hdss", N) > 0);
 	assert_true(learning("other 63", "hdss", N) == 0);
+}
+
+static void set_flag(void *flag)
+{
+	atomic_store((atomic_bool *)flag, true);
+}
+
+/* Who asks how far a part is may do so while it ends. */
+static void test_progress_until_the_end(void **state)
+{
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	int runs = first_strategy ? 2 : 100;
+
+	fill();
+	for (int i = 0; i < runs; i++) {
+		struct heddle_loop loop = twice_loop(in, out, 4096, "hdss");
+		struct heddle_loop_request *request;
+		struct loop_progress progress;
+		atomic_bool done = false;
+
+		loop.name = "progress";
+		assert_int_equal(loop_part_submit(&loop, &request), 0);
+		assert_int_equal(
+		    starpu_data_acquire_on_node_cb(out, STARPU_MAIN_RAM, STARPU_R, set_flag, &done),
+		    0);
+		while (!atomic_load(&done)) {
+			if (loop_part_progress(request, &progress))
+				assert_true(progress.left <= 4096);
+			sched_yield();
+		}
+		starpu_data_release_on_node(out, STARPU_MAIN_RAM);
+		for (int j = 0; j < 100; j++)
+			loop_part_progress(request, &progress);
+		assert_int_equal(heddle_loop_wait(request, NULL), 0);
+	}
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
 }
 
 /* The specification is the loop's own as soon as it is submitted. */
@@ -1722,6 +1761,7 @@ static int run_all(void)
 	    cmocka_unit_test(test_learning_is_told),
 	    cmocka_unit_test(test_auto_is_told),
 	    cmocka_unit_test(test_runs_again),
+	    cmocka_unit_test(test_progress_until_the_end),
 	    cmocka_unit_test(test_strategy_is_copied),
 	    cmocka_unit_test(test_huge_loops),
 	    cmocka_unit_test(test_parts_are_equal),
