@@ -14,6 +14,7 @@ libheddle_pure_la_SOURCES += \
 	partition/blocks/hdss.c \
 	partition/blocks/hdss.h \
 	partition/blocks/hdss_crew.c \
+	partition/blocks/hdss_lumps.c \
 	partition/blocks/hdss_share.c \
 	partition/blocks/hdss_memory.c \
 	partition/blocks/hdss_uneven.c \

@@ -52,6 +52,7 @@ unit_tests = \
 	tests/unit/kinds \
 	tests/unit/late \
 	tests/unit/log \
+	tests/unit/lumps \
 	tests/unit/messages \
 	tests/unit/mpi \
 	tests/unit/steals \

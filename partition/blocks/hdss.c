@@ -440,6 +440,8 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	}
 	size = hdss_iterations(b, blocks_hdss_crew_limit(b, worker, size));
 	size = hdss_smaller(size, confirmed_limit(b, worker));
+	if (h->lumps.count && !(size = blocks_hdss_lumps_limit(b, worker, size)))
+		return 0;
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
 }
 

@@ -3,13 +3,15 @@
  *
  * What the parts of HDSS share: hdss.c learns (adaptive phase), hdss_share.c
  * hands out the rest (completion phase), hdss_uneven.c tells dear iterations from slow
- * workers, hdss_memory.c goes from run to run, hdss_crew.c decides whether cores take part.
+ * workers, hdss_memory.c goes from run to run, hdss_lumps.c leaves dear iterations to fast workers,
+ * hdss_crew.c decides whether cores take part.
  */
 #ifndef HEDDLE_STRATEGY_HDSS_H
 #define HEDDLE_STRATEGY_HDSS_H
 
 #include "estimator/block_time.h"
 #include "estimator/rate_fit.h"
+#include "partition/blocks/memory.h"
 #include "partition/blocks/strategy.h"
 
 /** Parameters, in the order of the table. */
@@ -128,6 +130,8 @@ struct hdss {
 		bool known;
 		struct costs_start start, follow;
 	} starts[HEDDLE_NKINDS];
+	/** See hdss_lumps.c. */
+	struct blocks_lumps lumps;
 	/** See hdss_crew.c. */
 	struct {
 		bool parked;   /**< cores get no blocks now */
@@ -223,6 +227,12 @@ void blocks_hdss_crew_retired(struct heddle_strategy *b);
 /** A run is over: who takes part in the next one?
  * @return whether the run tells anything else for it */
 bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew *crew);
+
+/** A run is over: which of its blocks may hold an iteration that is dear alone? */
+int blocks_hdss_lumps_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
+/** @return n iterations from the next one on, or fewer up to one that others should do; 0: that
+ * is the next one */
+double blocks_hdss_lumps_limit(struct heddle_strategy *b, unsigned worker, double n);
 
 /** A block is done: does it tell that iterations are uneven? Before it counts. */
 void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double n, double us);

@@ -58,6 +58,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 			return;
 	h->known = true;
 	h->costs = memory->costs;
+	h->lumps = memory->lumps;
 	h->noise = memory->noise;
 	h->confirmed = memory->error < CHANGED + memory->noise / 2;
 	for (unsigned w = 0; w < b->nworkers; w++) {
@@ -292,6 +293,8 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	/* It is not known where the blocks were: what they took tells of their workers alone. */
 	if (b->scattered)
 		costs_init(&memory->costs, memory->costs.n);
+	else if (!error)
+		error = blocks_hdss_lumps_learn(b, memory);
 	memory->runs++;
 	free(workers);
 	return error;

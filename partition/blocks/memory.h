@@ -46,12 +46,24 @@ struct blocks_crew {
 	double mean_us;    /**< what such runs took of late, without the first one; 0: no other */
 };
 
+/** Iterations of a block that took far longer than those around it: one of them may cost so much
+ * more than the others. */
+#define BLOCKS_LUMPS 64
+struct blocks_lumps {
+	unsigned count;
+	struct blocks_lump {
+		size_t start, n;
+		double work; /**< beyond what the blocks around it cost */
+	} all[BLOCKS_LUMPS]; /**< by place */
+};
+
 struct blocks_memory {
 	unsigned runs; /**< that it comes from, without those before the costs changed */
 	double noise;  /**< how much blocks side by side differ, as part of their time */
 	double error;  /**< of the latest run: part of blocks' time that was not expected */
 	struct blocks_choice choice;
 	struct blocks_crew crew;
+	struct blocks_lumps lumps;
 	unsigned nworkers;
 	struct costs costs;
 	struct blocks_memory_worker workers[];
