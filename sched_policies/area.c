@@ -204,19 +204,24 @@ double heddle_area_help_us(const struct heddle_area_type *types, size_t n,
 	double price[HEDDLE_POOL_CLASSES] = {0}, count = 0, without_us;
 	struct programme lp = {types, n, workers, gap_us, class};
 	unsigned others[HEDDLE_POOL_CLASSES];
+	bool open = false;
 
 	memcpy(others, workers, sizeof(others));
 	others[class] = 0;
 	lp.workers = others;
 	/* What the others cannot do does not count. */
-	for (size_t i = 0; i < n; i++)
-		for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-			if (time_us(&lp, &types[i], k) > 0) {
-				count += types[i].count;
-				break;
-			}
+	for (size_t i = 0; i < n; i++) {
+		bool known = false, could = false;
+
+		for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
+			known |= time_us(&lp, &types[i], k) > 0;
+			could |= others[k] && types[i].us[k] < 0;
+		}
+		count += known ? types[i].count : 0;
+		open |= !known && could && types[i].us[class] > 0;
+	}
 	if (count <= 0)
-		return 0;
+		return open ? INFINITY : 0;
 	without_us = prices(&lp, price);
 	lp.workers = workers;
 	memset(price, 0, sizeof(price));

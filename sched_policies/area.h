@@ -34,7 +34,8 @@ double heddle_area_prices(const struct heddle_area_type *types, size_t n,
 /** By how much a class shortens the bound. What is not known of the class is hoped to take as long
  * as on the fastest class.
  * @param gap_us of a processor of each class, between two tasks
- * @return us for each task that other classes can run; 0 where there is none */
+ * @return us for each task that other classes can run; 0 where there is none; infinite where only
+ * this class is known to take some time */
 double heddle_area_help_us(const struct heddle_area_type *types, size_t n,
                            const unsigned workers[HEDDLE_POOL_CLASSES],
                            const double gap_us[HEDDLE_POOL_CLASSES], unsigned class);

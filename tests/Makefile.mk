@@ -174,6 +174,7 @@ tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 sim_tests = \
 	tests/sim/apart \
 	tests/sim/end \
+	tests/sim/first \
 	tests/sim/inputs \
 	tests/sim/kinds \
 	tests/sim/head \

@@ -257,6 +257,7 @@ static void test_area_help(void **state)
 	const struct heddle_area_type types[] = {{100, {1000, 10}}, {10, {0, 30}}, {7, {50, 0}}};
 	const struct heddle_area_type unknown[] = {{100, {1000, 10}}, {100, {-1, 10}}};
 	const struct heddle_area_type alone[] = {{7, {50, 0}}};
+	const struct heddle_area_type first[] = {{100, {50, -1}}, {10, {-1, -1}}};
 	const unsigned workers[HEDDLE_POOL_CLASSES] = {[CPU] = 10, [GPU] = 1};
 	const double none[HEDDLE_POOL_CLASSES] = {0}, gap[HEDDLE_POOL_CLASSES] = {[GPU] = 90};
 	double us = heddle_area_help_us(types, 2, workers, none, CPU);
@@ -274,6 +275,9 @@ static void test_area_help(void **state)
 	us = heddle_area_help_us(unknown, 2, workers, none, CPU);
 	assert_true(us > 5 && us < 9);
 	assert_near(heddle_area_help_us(alone, 1, workers, none, CPU), 0);
+	/* What the GPU takes is not known yet, of any type: cores may be all that there is. */
+	assert_true(isinf(heddle_area_help_us(first, 2, workers, none, CPU)));
+	assert_near(heddle_area_help_us(first + 1, 1, workers, none, CPU), 0);
 	assert_near(heddle_area_help_us(types, 0, workers, none, CPU), 0);
 }
 
