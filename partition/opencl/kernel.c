@@ -83,6 +83,17 @@ static struct memory *value_memory(size_t bytes, const void *value)
 	return handle ? memory_find(handle) : NULL;
 }
 
+/* Whether an argument is NULL where the kernel takes a buffer, which may be said in two ways. Local
+ * memory takes one of them, values take the other. */
+static bool is_none(const struct kernel *kernel, cl_uint a, size_t bytes, const void *value)
+{
+	static const void *const none = NULL;
+
+	if (bytes != sizeof(none) || (value && memcmp(value, &none, sizeof(none))))
+		return false;
+	return !real->clSetKernelArg(kernel->home, a, bytes, value ? NULL : &none);
+}
+
 static cl_int CL_API_CALL argument_set(cl_kernel id, cl_uint a, size_t bytes, const void *value)
 {
 	struct kernel *kernel = layer_object(id, KERNEL);
@@ -110,7 +121,8 @@ static cl_int CL_API_CALL argument_set(cl_kernel id, cl_uint a, size_t bytes, co
 	if (memory)
 		object_retain(memory);
 	argument_clear(&kernel->arguments[a]);
-	kernel->arguments[a] = (struct argument){true, bytes, memory, copy, {0}};
+	kernel->arguments[a] = (struct argument){true, bytes, memory, copy, {0}, false};
+	kernel->arguments[a].none = is_none(kernel, a, bytes, value);
 	if (copy && bytes == sizeof(cl_sampler))
 		sampler_find(*(void **)copy, &kernel->arguments[a].sampler);
 	return CL_SUCCESS;

@@ -175,6 +175,7 @@ struct kernel {
 		struct memory *memory; /**< NULL: a value, or local memory */
 		void *value;           /**< NULL: local memory */
 		struct sampler sampler;
+		bool none; /**< NULL where the kernel takes a buffer */
 	} * arguments;
 };
 

@@ -194,6 +194,8 @@ static const char *arguments_refuse(const struct launch *launch)
 
 		if (sampler->id && (sampler->filter == CL_FILTER_LINEAR || sampler->normalized))
 			return "a sampler interpolates, or its coordinates are normalized";
+		if (launch->arguments[a].none)
+			return "an argument is NULL, not a buffer";
 		if (memory && !format_known(memory))
 			return "an image has a format of an extension";
 		for (cl_uint b = 0; memory && b < a; b++) {

@@ -28,6 +28,7 @@ if [ -x "$HEDDLE_ANALYSE" ]; then
 	says 'kernel stencil: '
 	says '2 on one device (it has atomic operations on global memory)'
 	says '1 on one device (it prints)'
+	says 'kernel marked: 1 split, 2 on one device (an argument is NULL, not a buffer)'
 	says 'kernel turn: 3 split, 1 on one device (a sampler interpolates'
 	grep -q 'kernel move_on: [0-9]* split$' "$work/out" || fail "move_on is not split"
 	grep -q 'kernel add: [0-9]* split, 1 on one device (parts of a buffer overlap)$' \

@@ -32,6 +32,10 @@ static const char source[] =
     "kernel void add(global const int *a, global const int *b, global int *c, int n)\n"
     "{ int i = get_global_id(0); if (i < n) c[i] = a[i] + b[i]; }\n"
     "kernel void scale(global int *a, int by) { a[get_global_id(0)] *= by; }\n"
+    "kernel void marked(global int *a, global const int *mark, long no, local long *room, int "
+    "all)\n"
+    "{ int i = get_global_id(0); room[0] = no; barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "  a[i] += (all ? 1 : mark[i]) + room[0]; }\n"
     "kernel void stencil(global const int *a, global int *b, int n)\n"
     "{ int i = get_global_id(0);\n"
     "  b[i] = a[i] + (i > 0 ? a[i - 1] : 0) + (i < n - 1 ? a[i + 1] : 0); }\n"
@@ -1339,6 +1343,36 @@ static void test_release(void)
 	CHECK(destroyed == 1);
 }
 
+/* Launches without one of their buffers say nothing of those that have it, nor of values of 0 and
+ * local memory that are as large as a pointer. */
+static void test_none(void)
+{
+	static int a[N], b[N];
+	cl_kernel marked = kernel("marked");
+	cl_mem ma, mark, none = NULL;
+	const cl_mem *const marks[] = {NULL, &none, &mark};
+	cl_long no = 0;
+
+	fill(a, 11);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	mark = buffer(CL_MEM_COPY_HOST_PTR | CL_MEM_READ_ONLY, N, a);
+	set(marked, 0, sizeof(ma), &ma);
+	set(marked, 2, sizeof(no), &no);
+	set(marked, 3, sizeof(no), NULL);
+	for (int m = 0; m < 3; m++) {
+		int all = m < 2;
+
+		set(marked, 1, sizeof(mark), marks[m]);
+		set(marked, 4, sizeof(all), &all);
+		launch(queue, marked, N, GROUP);
+	}
+	read_back(ma, N, b);
+	CHECK(b[0] == 2 * a[0] + 2 && b[N - 1] == 2 * a[N - 1] + 2);
+	clReleaseKernel(marked);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mark);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -1354,7 +1388,7 @@ static const struct {
     {"leave", test_leave},       {"unwatched", test_unwatched},
     {"images", test_images},     {"image_chain", test_image_chain},
     {"flushed", test_flushed},   {"twice", test_twice},
-    {"outside", test_outside},
+    {"outside", test_outside},   {"none", test_none},
 };
 
 static bool begin(void)
