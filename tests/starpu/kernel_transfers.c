@@ -210,6 +210,14 @@ static const char source[] =
     "	out[get_global_id(0) * get_global_size(1) + get_global_id(1)] =\n"
     "	    in[get_global_id(1) * get_global_size(0) + get_global_id(0)];\n"
     "}\n"
+    "__kernel void totals(__global float *table, int n)\n"
+    "{\n"
+    "	__global float *row = table + get_global_id(0) * n;\n"
+    "	float sum = 0;\n"
+    "	for (int i = 0; i < n; i++)\n"
+    "		sum += row[i];\n"
+    "	row[0] = sum;\n"
+    "}\n"
     "__kernel void every_other(__global float *out, __global const float *in)\n"
     "{\n"
     "	out[2 * get_global_id(0)] = in[get_global_id(0)];\n"
@@ -403,6 +411,38 @@ static void rows(void **state)
 	}
 }
 
+/* What lies between short rows far apart does not cross back, though it is read. */
+static void few_of_what_is_read(void **state)
+{
+	struct heddle_kernel_stats stats;
+	int n = SIDE;
+	struct heddle_kernel kernel = {
+	    .source = source_fresh(),
+	    .name = "totals",
+	    .dimensions = 1,
+	    .global = {SIDE},
+	    .local = {8},
+	    .narguments = 2,
+	    .arguments = {{.type = HEDDLE_KERNEL_HOST, .pointer = y, .bytes = sizeof(y)},
+	                  {.type = HEDDLE_KERNEL_VALUE, .pointer = &n, .bytes = sizeof(n)}},
+	};
+	size_t bytes = 0;
+
+	hooks_reset();
+	for (int i = 0; i < SIDE * SIDE; i++)
+		y[i] = i % SIDE % 8;
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	for (int i = 0; i < SIDE * SIDE; i++)
+		assert_true(y[i] == (i % SIDE ? i % SIDE % 8 : SIDE / 8 * 28));
+	for (unsigned w = 0; w < stats.nworkers; w++)
+		bytes += stats.workers[w].out_bytes;
+	printf("  %zu bytes of results crossed, %u times in rows\n", bytes, seen.by_rows);
+	if (!in_place() && analysed()) {
+		assert_true(seen.by_rows > 0);
+		assert_int_equal(bytes, SIDE * sizeof(*y));
+	}
+}
+
 /* Of what is written with gaps between, the gaps stay as they were. */
 static void gaps(void **state)
 {
@@ -562,10 +602,15 @@ static void short_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(overlap),    cmocka_unit_test(alone),
-	    cmocka_unit_test(alone_each), cmocka_unit_test(rows),
-	    cmocka_unit_test(gaps),       cmocka_unit_test(scattered),
-	    cmocka_unit_test(failures),   cmocka_unit_test(short_of_memory),
+	    cmocka_unit_test(overlap),
+	    cmocka_unit_test(alone),
+	    cmocka_unit_test(alone_each),
+	    cmocka_unit_test(rows),
+	    cmocka_unit_test(few_of_what_is_read),
+	    cmocka_unit_test(gaps),
+	    cmocka_unit_test(scattered),
+	    cmocka_unit_test(failures),
+	    cmocka_unit_test(short_of_memory),
 	    cmocka_unit_test(elements),
 	};
 	int failed;

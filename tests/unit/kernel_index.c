@@ -384,6 +384,61 @@ static void loops_fill(void **state)
 	               8, 116, 100, 8, true);
 }
 
+/* Between rows a range has what it reads, unless another group writes there. */
+static void rows_are_kept(void **state)
+{
+	static const char text[] = "heddle-index 15\nargument buffer\nargument integer 32\n"
+	                           "node group 0 0\nnode constant 0 16\nnode mul 64 0 1\n"
+	                           "node argument 0 1\nnode mul 64 0 3\n"
+	                           "access 0 4 16 read always 4\naccess 0 2 12 write always 4\n";
+	static const char other[] = "node groups 0 0\nnode constant 0 1\nnode sub 64 5 6\n"
+	                            "guard 9 0 7\nnode constant 0 12\nnode add 64 2 8\n"
+	                            "access 0 9 4 write always 4 0\n";
+	static const char reader[] = "node constant 0 124\naccess 0 5 4 read always 4\n";
+	static const char apart[] = "heddle-index 15\nargument buffer\nnode group 0 0\n"
+	                            "node constant 0 512\nnode mul 64 0 1\n"
+	                            "access 0 2 512 read always 4\naccess 0 2 12 write always 4\n";
+	struct ndrange range = {1, {8, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+	int64_t integers[2] = {0, 16};
+	char together[sizeof(text) + sizeof(other)];
+	size_t bytes[2] = {1 << 20};
+	struct index_launch launch = {&range, integers, bytes, NULL};
+	struct index_use uses[2];
+	struct index_kernel kernel;
+
+	assert_int_equal(index_parse(text, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 2, 3, uses), 0);
+	assert_int_equal(uses[0].write.first, 32);
+	assert_int_equal(uses[0].write.end, 76);
+	assert_int_equal(uses[0].write.pitch, 0);
+	assert_true(uses[0].write.dense);
+	integers[1] = 32; /* it reads the first of them elsewhere */
+	assert_int_equal(index_uses(&kernel, &launch, 2, 3, uses), 0);
+	assert_int_equal(uses[0].write.pitch, 16);
+	index_free(&kernel);
+	/* All groups read what lies between the last one's. */
+	integers[1] = 16;
+	snprintf(together, sizeof(together), "%s%s", text, reader);
+	assert_int_equal(index_parse(together, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 5, 3, uses), 0);
+	assert_int_equal(uses[0].write.pitch, 16);
+	assert_int_equal(index_uses(&kernel, &launch, 0, 8, uses), 0);
+	assert_int_equal(uses[0].write.pitch, 0);
+	index_free(&kernel);
+	/* Rows far apart cross alone. */
+	assert_int_equal(index_parse(apart, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 2, 3, uses), 0);
+	assert_int_equal(uses[0].write.pitch, 512);
+	index_free(&kernel);
+	integers[1] = 16;
+	/* The last group writes what lies between. */
+	snprintf(together, sizeof(together), "%s%s", text, other);
+	assert_int_equal(index_parse(together, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 2, 3, uses), 0);
+	assert_int_equal(uses[0].write.pitch, 16);
+	index_free(&kernel);
+}
+
 /* A row of an image is written as far as it goes. */
 static void pixels(void **state)
 {
@@ -874,6 +929,7 @@ int main(void)
 	    cmocka_unit_test(one_round_fills_nothing),
 	    cmocka_unit_test(loops_fill),
 	    cmocka_unit_test(pieces_meet),
+	    cmocka_unit_test(rows_are_kept),
 	    cmocka_unit_test(pixels),
 	    cmocka_unit_test(fields_are_read),
 	    cmocka_unit_test(nonsense_is_refused),

@@ -166,18 +166,51 @@ static int compare_touches(const void *a, const void *b)
 	return (one->first > other->first) - (one->first < other->first);
 }
 
-/* Whether bytes from `first` up to before `end` are all written. Touches are sorted. */
-static bool all_written(const struct random_touch *writes, size_t n, int64_t first, int64_t end)
+struct check {
+	const struct random_kernel *kernel;
+	const struct index_launch *launch;
+	const struct random_touches *touches;
+};
+
+/* The argument whose window has a touch. */
+static int buffer_of(const struct check *check, const struct random_touch *touch)
 {
-	for (size_t t = 0; t < n && first < end && writes[t].first <= first; t++)
+	return touch->buffer == RANDOM_IMAGE ? RANDOM_IMAGE : check->launch->same[touch->buffer];
+}
+
+/* Whether no group writes bytes that a range reads: they are as they were. */
+static bool is_kept(const struct check *check, int buffer, const struct index_window *read,
+                    int64_t first, int64_t end)
+{
+	for (size_t t = 0; t < check->touches->n; t++) {
+		const struct random_touch *touch = &check->touches->all[t];
+
+		if (touch->write && buffer_of(check, touch) == buffer && touch->first < end &&
+		    touch->end > first)
+			return false;
+	}
+	return !read->pitch && window_has(read, first, end);
+}
+
+/* Whether bytes from `first` up to before `end` are all written, or kept. Touches are sorted.
+ * @param read kept ones are read; NULL: there are none */
+static bool all_written(const struct check *check, int buffer, const struct index_window *read,
+                        const struct random_touch *writes, size_t n, int64_t first, int64_t end)
+{
+	for (size_t t = 0; t < n && first < end; t++) {
+		if (writes[t].first > first &&
+		    (!read || !is_kept(check, buffer, read, first, writes[t].first)))
+			return false;
 		if (writes[t].end > first)
 			first = writes[t].end;
+	}
 	return first >= end;
 }
 
-static bool dense_holds(const struct index_window *window, const struct random_touch *writes,
-                        size_t n)
+static bool dense_holds(const struct check *check, int buffer, const struct index_use *use,
+                        const struct random_touch *writes, size_t n)
 {
+	const struct index_window *window = &use->write;
 	size_t rows = index_window_rows(window);
 	size_t width = window->pitch ? window->width : window->end - window->first;
 
@@ -186,17 +219,12 @@ static bool dense_holds(const struct index_window *window, const struct random_t
 	for (size_t row = 0; row < rows; row++) {
 		size_t at = window->first + row * window->pitch;
 
-		if (!all_written(writes, n, at, at + width))
+		if (!all_written(check, buffer, window->pitch ? NULL : &use->read, writes, n, at,
+		                 at + width))
 			return false;
 	}
 	return true;
 }
-
-struct check {
-	const struct random_kernel *kernel;
-	const struct index_launch *launch;
-	const struct random_touches *touches;
-};
 
 static void failed(const struct check *check, int buffer, size_t from, size_t n,
                    const struct index_window *window, const char *what, int64_t first, int64_t end)
@@ -223,8 +251,9 @@ static void failed(const struct check *check, int buffer, size_t from, size_t n,
 
 /* @param buffer a buffer's number, or RANDOM_IMAGE */
 static void window_check(const struct check *check, int buffer, bool write, size_t from, size_t n,
-                         const struct index_window *window)
+                         const struct index_use *use)
 {
+	const struct index_window *window = write ? &use->write : &use->read;
 	struct random_touch *mine = malloc((check->touches->n + 1) * sizeof(*mine));
 	int64_t first = INT64_MAX, end = 0;
 	size_t nmine = 0;
@@ -233,8 +262,7 @@ static void window_check(const struct check *check, int buffer, bool write, size
 		const struct random_touch *touch = &check->touches->all[t];
 
 		if (touch->write != write || touch->group < from || touch->group >= from + n ||
-		    (touch->buffer == RANDOM_IMAGE ? RANDOM_IMAGE
-		                                   : check->launch->same[touch->buffer]) != buffer)
+		    buffer_of(check, touch) != buffer)
 			continue;
 		if (!window_has(window, touch->first, touch->end))
 			failed(check, buffer, from, n, window, write ? "write" : "read",
@@ -250,7 +278,7 @@ static void window_check(const struct check *check, int buffer, bool write, size
 	if (write && window->dense) {
 		counts.dense++;
 		qsort(mine, nmine, sizeof(*mine), compare_touches);
-		if (!dense_holds(window, mine, nmine))
+		if (!dense_holds(check, buffer, use, mine, nmine))
 			failed(check, buffer, from, n, window, "not all is written", first, end);
 	}
 	free(mine);
@@ -259,8 +287,8 @@ static void window_check(const struct check *check, int buffer, bool write, size
 static void image_check(const struct check *check, size_t from, size_t n,
                         const struct index_use *use)
 {
-	window_check(check, RANDOM_IMAGE, false, from, n, &use->read);
-	window_check(check, RANDOM_IMAGE, true, from, n, &use->write);
+	window_check(check, RANDOM_IMAGE, false, from, n, use);
+	window_check(check, RANDOM_IMAGE, true, from, n, use);
 	counts.images++;
 	counts.painted += use->write.dense && !index_window_empty(&use->write);
 }
@@ -326,8 +354,8 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 				from = 0, n = groups;
 			assert_int_equal(index_uses(index, &launch, from, n, uses), 0);
 			for (int b = 0; b < RANDOM_DATA; b++) {
-				window_check(&check, b, false, from, n, &uses[b].read);
-				window_check(&check, b, true, from, n, &uses[b].write);
+				window_check(&check, b, false, from, n, &uses[b]);
+				window_check(&check, b, true, from, n, &uses[b]);
 			}
 			if (random_kernel_sizes(kernel))
 				image_check(&check, from, n, &uses[image]);

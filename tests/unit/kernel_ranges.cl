@@ -572,6 +572,21 @@ __kernel void six_loops(__global float *out)
 							piece[((((u * 2 + v) * 3 + w) * 2 + x) * 3 + y) * 2 + z] = 0;
 }
 
+/* Nobody writes the last number of each vector, but for one of the third array. Compilers read it
+ * to store it anew. */
+__kernel void first_three(__global float4 *added, __global float4 *set, __global float4 *one,
+                          __global float4 *apart)
+{
+	int i = get_global_id(0);
+
+	added[i].xyz += 1;
+	set[i].xyz = i;
+	one[i].xyz *= 2;
+	if (i == 5)
+		one[200].w = 3;
+	apart[i % 16 * 16 + i / 16].xyz *= 2;
+}
+
 /* Compilers make memset() and memcpy() of such loops. A prefetch changes nothing. */
 __kernel void cleared(__global float *restrict out, __global float *restrict copy,
                       __global const float *restrict in, int n)

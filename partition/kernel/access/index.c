@@ -13,6 +13,7 @@
 #include "partition/kernel/access/affine.h"
 #include "partition/kernel/access/guards.h"
 #include "partition/kernel/access/index_values.h"
+#include "partition/kernel/access/windows.h"
 
 /* Alignment of the largest type of OpenCL C, where nothing else is known. */
 enum { INDEX_ALIGNMENT = 128 };
@@ -293,8 +294,8 @@ static void box_uses(struct evaluation *e, struct piece *pieces, struct index_us
 		piece_add(&pieces[p], uses);
 }
 
-int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
-               size_t n, struct index_use *uses)
+static int range_uses(const struct index_kernel *kernel, const struct index_launch *launch,
+                      size_t from, size_t n, struct index_use *uses)
 {
 	struct ndrange_box boxes[NDRANGE_MAXBOXES];
 	unsigned nboxes = ndrange_boxes(launch->range, from, n, boxes);
@@ -320,6 +321,72 @@ int index_uses(const struct index_kernel *kernel, const struct index_launch *lau
 	free(pieces);
 	free(box);
 	return memory ? 0 : -ENOMEM;
+}
+
+/* Whether rows are written of what is read in one piece. Rows far apart cross alone, which is less
+ * than what lies between. */
+static bool has_read_gaps(const struct index_use *use)
+{
+	return use->write.pitch && use->write.dense && !use->read.pitch &&
+	       use->read.first <= use->write.first && use->read.end >= use->write.end &&
+	       !kernel_layout(&use->write).by_rows;
+}
+
+/* Whether rows of a range lie in those of all groups, so that nobody writes between them. */
+static bool same_rows(const struct index_window *rows, const struct index_window *all)
+{
+	return all->pitch == rows->pitch && all->width == rows->width &&
+	       (rows->first - all->first) % rows->pitch == 0;
+}
+
+/* Whether two windows have no byte in common, if both are in one piece. */
+static bool spans_apart(const struct index_window *a, const struct index_window *b)
+{
+	return index_window_empty(a) || index_window_empty(b) || a->end <= b->first ||
+	       b->end <= a->first;
+}
+
+/* Between rows a device has what it was sent to read. If no group writes there, all is as after a
+ * write of it: one piece, which need not be merged by rows (`v[i].xyz += ...`). If other groups
+ * read there, their devices would get it while this one leaves its results, or has not fetched
+ * earlier ones: what is written in one piece is of nobody else. */
+static int gaps_fill(const struct index_kernel *kernel, const struct index_launch *launch,
+                     size_t from, size_t n, struct index_use *uses)
+{
+	size_t total = ndrange_groups(launch->range);
+	const size_t starts[3] = {0, 0, from + n}, sizes[3] = {total, from, total - from - n};
+	struct index_use *others = NULL;
+	uint64_t found = 0;
+	int error = 0;
+
+	for (unsigned a = 0; a < kernel->narguments && a < 64; a++)
+		found |= (uint64_t)has_read_gaps(&uses[a]) << a;
+	if (!found)
+		return 0;
+	others = malloc(kernel->narguments * sizeof(*others));
+	error = others ? 0 : -ENOMEM;
+	for (int i = 0; i < 3 && found && !error; i++) {
+		if (!sizes[i])
+			continue;
+		error = range_uses(kernel, launch, starts[i], sizes[i], others);
+		for (unsigned a = 0; a < kernel->narguments && a < 64 && !error; a++)
+			if (found >> a & 1 && (i ? !spans_apart(&uses[a].write, &others[a].read)
+			                         : !same_rows(&uses[a].write, &others[a].write)))
+				found &= ~((uint64_t)1 << a);
+	}
+	for (unsigned a = 0; a < kernel->narguments && a < 64 && !error; a++)
+		if (found >> a & 1)
+			uses[a].write.pitch = uses[a].write.width = 0;
+	free(others);
+	return error;
+}
+
+int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
+               size_t n, struct index_use *uses)
+{
+	int error = range_uses(kernel, launch, from, n, uses);
+
+	return error ? error : gaps_fill(kernel, launch, from, n, uses);
 }
 
 /* ---- outside of buffers ---- */
