@@ -587,6 +587,15 @@ __kernel void first_three(__global float4 *added, __global float4 *set, __global
 	apart[i % 16 * 16 + i / 16].xyz *= 2;
 }
 
+/* A pointer into one of two buffers, and one that walks from there on. */
+__kernel void one_of_two(__global float *a, __global float *b, __global const float *in, int middle)
+{
+	int i = get_global_id(0);
+	__global float *out = i < middle ? a + 2 * i : b + 2 * (i - middle);
+	for (int k = 0; k < 2; k++)
+		*out++ = in[i];
+}
+
 /* Compilers make memset() and memcpy() of such loops. A prefetch changes nothing. */
 __kernel void cleared(__global float *restrict out, __global float *restrict copy,
                       __global const float *restrict in, int n)

@@ -99,8 +99,9 @@ enum { PICKED_DISTANCE = 3 };
 
 struct statement {
 	enum act act;
-	int which; /* a variable, or a buffer */
-	int width; /* of a vector that is loaded or stored; 1: an element */
+	int which;   /* a variable, or a buffer */
+	int instead; /* the buffer in place of it if of[2] holds; -1: none */
+	int width;   /* of a vector that is loaded or stored; 1: an element */
 	int lanes; /* of an element that is a vector, those that are stored, as bits; 0: all of it,
 	              or the one that of[1] chooses */
 	int form;  /* how it is spelled, or which loop it is */
@@ -413,7 +414,7 @@ static struct statement *statement(enum act act, int which)
 
 	if (nstatements == sizeof(statements) / sizeof(statements[0]))
 		abort();
-	*s = (struct statement){.act = act, .which = which, .width = 1};
+	*s = (struct statement){.act = act, .which = which, .instead = -1, .width = 1};
 	return s;
 }
 
@@ -458,6 +459,17 @@ static int element_lanes(const struct random_kernel *kernel, int buffer)
 	return !strcmp(name, "float4") ? 4 : !strcmp(name, "int3") ? 3 : 0;
 }
 
+/* Makes it one of two buffers, if there is another one with such elements. */
+static void instead_make(struct maker *m, struct statement *s)
+{
+	int other = pick(s->act == STORE ? 2 : RANDOM_DATA);
+
+	if (other == s->which || m->kernel->elements[other] != m->kernel->elements[s->which])
+		return;
+	s->instead = other;
+	s->of[2] = condition(m, 1);
+}
+
 static struct statement *access_make(struct maker *m)
 {
 	static const int widths[] = {2, 3, 4, 8, MAXWIDTH};
@@ -474,9 +486,12 @@ static struct statement *access_make(struct maker *m)
 	s->form = pick(4);
 	s->unaligned = s->width > 1 && chance(30);
 	s->waits = chance(10);
+	if (chance(20))
+		instead_make(m, s);
 	if (s->width == 1 && chance(30)) {
-		s->naming = BYTES + pick(WALK);
-		s->of[2] = condition(m, 1);
+		s->naming = s->instead < 0 ? BYTES + pick(WALK) : WALK;
+		if (s->instead < 0)
+			s->of[2] = condition(m, 1);
 		s->walked = 1 + pick(5);
 		s->by = pick(9) - 4;
 		return s;
@@ -888,9 +903,21 @@ static void element_value(FILE *out, const char *type)
 	        type);
 }
 
+static void buffer_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	if (s->instead < 0) {
+		fprintf(out, "b%d", s->which);
+		return;
+	}
+	fputs("(", out);
+	expression_print(out, kernel, s->of[2]);
+	fprintf(out, " ? b%d : b%d)", s->instead, s->which);
+}
+
 static void lanes_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
-	fprintf(out, "b%d[", s->which);
+	buffer_print(out, kernel, s);
+	fputc('[', out);
 	expression_print(out, kernel, s->of[0]);
 	fputc(']', out);
 	if (s->lanes) {
@@ -914,11 +941,16 @@ static void vector_print(FILE *out, const struct random_kernel *kernel, const st
 		fprintf(out, "vstore%d((%s%d)(1), ", s->width, type, s->width);
 	else
 		fprintf(out, "sink = vload%d(", s->width);
-	if (s->unaligned)
-		fprintf(out, "0, b%d + ", s->which);
+	if (s->unaligned) {
+		fputs("0, ", out);
+		buffer_print(out, kernel, s);
+		fputs(" + ", out);
+	}
 	expression_print(out, kernel, s->of[0]);
-	if (!s->unaligned)
-		fprintf(out, ", b%d", s->which);
+	if (!s->unaligned) {
+		fputs(", ", out);
+		buffer_print(out, kernel, s);
+	}
 	fputs(s->act == STORE ? ");\n" : ").s0;\n", out);
 }
 
@@ -944,7 +976,9 @@ static void element_print(FILE *out, const struct random_kernel *kernel, const s
 		fputs("(*walk)", out);
 		break;
 	default:
-		fprintf(out, s->form ? "b%d[" : "(*(b%d + ", s->which);
+		fputs(s->form ? "" : "(*(", out);
+		buffer_print(out, kernel, s);
+		fputs(s->form ? "[" : " + ", out);
 		expression_print(out, kernel, s->of[0]);
 		fputs(s->form ? "]" : "))", out);
 	}
@@ -986,8 +1020,9 @@ static void access_print(FILE *out, const struct random_kernel *kernel, const st
 	if (s->waits)
 		fputs("tile[get_local_id(1) & 7] = sink; barrier(CLK_LOCAL_MEM_FENCE);\n", out);
 	if (s->naming == WALK) {
-		fprintf(out, "{ __global %s *walk = b%d + ",
-		        elements[kernel->elements[s->which]].name, s->which);
+		fprintf(out, "{ __global %s *walk = ", elements[kernel->elements[s->which]].name);
+		buffer_print(out, kernel, s);
+		fputs(" + ", out);
 		expression_print(out, kernel, s->of[0]);
 		fprintf(out, ";\nfor (int step = 0; step < %d; step++, walk += %d) {\n", s->walked,
 		        s->by);
@@ -1456,23 +1491,23 @@ static void write_run(struct execution *x, int buffer, __int128 element, int64_t
 }
 
 /* Of an element that is a vector, only the first number is ever read. */
-static void lanes_run(struct execution *x, const struct statement *s, __int128 element,
+static void lanes_run(struct execution *x, const struct statement *s, int buffer, __int128 element,
                       int64_t size)
 {
 	int lanes = s->lanes ? s->lanes : 1 << evaluate(x, s->of[1]);
 
 	for (int lane = 0; lane < 4 && !x->wrong; lane++)
 		if (lanes & 1 << lane) {
-			touch(x, s->which, true, element * size + lane * 4, 4);
+			touch(x, buffer, true, element * size + lane * 4, 4);
 			if (!x->wrong)
 				x->touches->all[x->touches->n - 1].whole = (element + 1) * size;
 		}
 	if (lanes & 1 && !x->wrong)
-		*written_find(s->which, element) =
-		    (struct written){written_item, element, s->which};
+		*written_find(buffer, element) = (struct written){written_item, element, buffer};
 }
 
-static void element_run(struct execution *x, const struct statement *s, __int128 element)
+static void element_run(struct execution *x, const struct statement *s, int buffer,
+                        __int128 element)
 {
 	int which = x->kernel->elements[s->which];
 	int64_t size = elements[which].bytes;
@@ -1480,23 +1515,24 @@ static void element_run(struct execution *x, const struct statement *s, __int128
 	int64_t read = simple ? size * s->width : 4;
 
 	if (s->act == LOAD || (s->form == 3 && simple && s->width == 1))
-		read_run(x, s->which, element, size, s->width, read,
+		read_run(x, buffer, element, size, s->width, read,
 		         !simple && size == 16 ? size : read);
 	if (s->act == STORE && (s->lanes || s->of[1]))
-		lanes_run(x, s, element, size);
+		lanes_run(x, s, buffer, element, size);
 	else if (s->act == STORE)
-		write_run(x, s->which, element, size, s->width);
+		write_run(x, buffer, element, size, s->width);
 }
 
 static void access_run(struct execution *x, const struct statement *s)
 {
 	__int128 element = evaluate(x, s->of[0]);
+	int buffer = s->instead >= 0 && evaluate(x, s->of[2]) ? s->instead : s->which;
 
 	if (s->naming == PICKED && evaluate(x, s->of[2]))
 		element += PICKED_DISTANCE;
-	element_run(x, s, s->unaligned ? element : element * s->width);
+	element_run(x, s, buffer, s->unaligned ? element : element * s->width);
 	for (int i = 1; s->naming == WALK && i < s->walked && !x->wrong; i++)
-		element_run(x, s, element + (__int128)i * s->by);
+		element_run(x, s, buffer, element + (__int128)i * s->by);
 }
 
 /* Nothing outside of the image is written. */

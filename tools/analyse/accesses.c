@@ -171,7 +171,7 @@ static void globals_check(LLVMModuleRef module)
 
 /* ---- pointers ---- */
 
-static const struct pointer nowhere = {BASE_UNKNOWN, -1}, own = {BASE_OWN, -1};
+static const struct pointer nowhere = {BASE_UNKNOWN, -1, NULL}, own = {BASE_OWN, -1, NULL};
 
 /* An index of an address. An unsigned index of 32 bits is taken as signed: where the two
  * differ, the address is beyond every buffer for which the description is used. */
@@ -189,12 +189,38 @@ static int offset_node(LLVMValueRef index)
 
 static struct pointer pointer_of(LLVMValueRef value);
 
+/* A pointer in the memory of the process, which analyses one kernel. */
+static const struct pointer *pointer_keep(struct pointer pointer)
+{
+	struct pointer *kept = malloc(sizeof(*kept));
+
+	if (!kept)
+		node_too_large();
+	*kept = pointer;
+	return kept;
+}
+
+/* Whether anything is known of where in a buffer it points to. */
+static bool is_followed(struct pointer pointer)
+{
+	return (pointer.base >= 0 && pointer.node >= 0) || pointer.other;
+}
+
+static struct pointer pointer_add(struct pointer pointer, int bytes)
+{
+	if (pointer.base >= 0 && pointer.node >= 0)
+		pointer.node = node_sum(pointer.node, bytes);
+	if (pointer.other)
+		pointer.other = pointer_keep(pointer_add(*pointer.other, bytes));
+	return pointer;
+}
+
 static struct pointer element_pointer(LLVMValueRef value)
 {
 	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0));
 	LLVMTypeRef type = LLVMGetGEPSourceElementType(value);
 
-	if (pointer.base < 0 || pointer.node < 0)
+	if (!is_followed(pointer))
 		return pointer;
 	for (int i = 1; i < LLVMGetNumOperands(value); i++) {
 		LLVMValueRef index = LLVMGetOperand(value, i);
@@ -202,29 +228,61 @@ static struct pointer element_pointer(LLVMValueRef value)
 		if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
 			unsigned field = LLVMConstIntGetZExtValue(index);
 
-			pointer.node = node_sum(pointer.node, node_constant(LLVMOffsetOfElement(
-			                                          analyse_layout, type, field)));
+			pointer = pointer_add(pointer, node_constant(LLVMOffsetOfElement(
+			                                   analyse_layout, type, field)));
 			type = LLVMStructGetTypeAtIndex(type, field);
 			continue;
 		}
 		if (i > 1)
 			type = LLVMGetElementType(type);
-		pointer.node =
-		    node_sum(pointer.node, node_product(offset_node(index),
-		                                        LLVMABISizeOfType(analyse_layout, type)));
+		pointer =
+		    pointer_add(pointer, node_product(offset_node(index),
+		                                      LLVMABISizeOfType(analyse_layout, type)));
 	}
+	return pointer;
+}
+
+/* @param condition says which of the offsets; NULL: none does */
+static int either_node(LLVMValueRef condition, int a, int b)
+{
+	if (a < 0 || b < 0)
+		return -1;
+	return condition ? value_choice(condition, 64, a, b) : node_two(INDEX_SELECT, 64, a, b);
+}
+
+/* A pointer with one more place, of an argument. */
+static struct pointer pointer_join(struct pointer pointer, int base, int node)
+{
+	if (pointer.base == base)
+		pointer.node = either_node(NULL, pointer.node, node);
+	else if (pointer.other)
+		pointer.other = pointer_keep(pointer_join(*pointer.other, base, node));
+	else
+		pointer.other = pointer_keep((struct pointer){base, node, NULL});
 	return pointer;
 }
 
 /* @param condition says which; NULL: none does */
 static struct pointer either(LLVMValueRef condition, struct pointer a, struct pointer b)
 {
-	if (a.base != b.base)
+	if (a.base == b.base && !a.other && !b.other)
+		return (struct pointer){
+		    a.base, a.base < 0 ? -1 : either_node(condition, a.node, b.node), NULL};
+	if (a.base < 0 || b.base < 0)
 		return nowhere;
-	if (a.base < 0 || a.node < 0 || b.node < 0)
-		return (struct pointer){a.base, -1};
-	return (struct pointer){a.base, condition ? value_choice(condition, 64, a.node, b.node)
-	                                          : node_two(INDEX_SELECT, 64, a.node, b.node)};
+	for (const struct pointer *place = &b; place; place = place->other)
+		a = pointer_join(a, place->base, place->node);
+	return a;
+}
+
+static struct pointer loop_pointer(LLVMValueRef phi, const struct growth *growth,
+                                   struct pointer pointer)
+{
+	if (pointer.base >= 0 && pointer.node >= 0)
+		pointer.node = value_loop_node(phi, growth, pointer.node, 64);
+	if (pointer.other)
+		pointer.other = pointer_keep(loop_pointer(phi, growth, *pointer.other));
+	return pointer;
 }
 
 static struct pointer phi_pointer(LLVMValueRef phi)
@@ -232,12 +290,8 @@ static struct pointer phi_pointer(LLVMValueRef phi)
 	struct growth growth;
 	struct pointer pointer;
 
-	if (value_growth(phi, &growth) && growth.is_pointer) {
-		pointer = pointer_of(growth.initial);
-		if (pointer.base >= 0 && pointer.node >= 0)
-			pointer.node = value_loop_node(phi, &growth, pointer.node, 64);
-		return pointer;
-	}
+	if (value_growth(phi, &growth) && growth.is_pointer)
+		return loop_pointer(phi, &growth, pointer_of(growth.initial));
 	pointer = pointer_of(LLVMGetIncomingValue(phi, 0));
 	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
 		pointer = either(NULL, pointer, pointer_of(LLVMGetIncomingValue(phi, k)));
@@ -248,7 +302,7 @@ static struct pointer argument_pointer(LLVMValueRef value)
 {
 	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
 		if (LLVMGetParam(analyse_kernel, i) == value)
-			return (struct pointer){i, node_constant(0)};
+			return (struct pointer){i, node_constant(0), NULL};
 	return nowhere;
 }
 
@@ -334,6 +388,9 @@ static void access_line(unsigned argument, int node, unsigned long long bytes, c
 	putchar('\n');
 }
 
+/* Accesses of more bytes are taken as accesses of any. */
+enum { MOST_BYTES = 65536, ANY_BYTES };
+
 static void access_print(struct pointer pointer, unsigned long long bytes, const char *mode,
                          const struct place *place, unsigned alignment)
 {
@@ -341,9 +398,11 @@ static void access_print(struct pointer pointer, unsigned long long bytes, const
 
 	if (pointer.base == BASE_OWN)
 		return;
-	if (bytes > 65536)
+	somewhere.always = place->always && pointer.base >= 0 && !pointer.other;
+	if (pointer.other)
+		access_print(*pointer.other, bytes, mode, &somewhere, alignment);
+	if (bytes > MOST_BYTES)
 		pointer.node = -1, bytes = 1;
-	somewhere.always = place->always && pointer.base >= 0;
 	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
 		if ((pointer.base == (int)i || pointer.base == BASE_UNKNOWN) &&
 		    argument_is_buffer(i))
@@ -394,9 +453,9 @@ static bool vector_access(LLVMValueRef call, const char *symbol, const struct pl
 	bytes = name.half ? 2 : LLVMABISizeOfType(analyse_layout, type);
 	bytes *= name.n ? name.n : 1;
 	pointer = pointer_of(LLVMGetOperand(call, name.load ? 1 : 2));
-	if (pointer.base >= 0 && pointer.node >= 0)
-		pointer.node = node_sum(
-		    pointer.node,
+	if (is_followed(pointer))
+		pointer = pointer_add(
+		    pointer,
 		    node_product(value_node(LLVMGetOperand(call, name.load ? 0 : 1)), bytes));
 	access_print(pointer, bytes, name.load ? "read" : "write", place,
 	             strstr(symbol, "a_half") ? bytes : bytes / (name.n ? name.n : 1));
@@ -548,15 +607,15 @@ static void group_copy_side(LLVMValueRef call, unsigned operand, unsigned size, 
 	char text[96];
 	int zero, one, number, trips;
 
-	if (pointer.base >= 0 && pointer.node >= 0) {
+	if (is_followed(pointer)) {
 		zero = node_constant(0);
 		one = node_constant(1);
 		number = value_node(LLVMGetOperand(call, 2));
 		snprintf(text, sizeof(text), " %d %d %d %d 1", zero, one, number, (int)INDEX_ULT);
 		trips = node_print(INDEX_TRIPS, 64, text);
 		snprintf(text, sizeof(text), " %d %d %d", zero, one, trips);
-		pointer.node =
-		    node_sum(pointer.node, node_product(node_print(INDEX_LOOP, 64, text), size));
+		pointer =
+		    pointer_add(pointer, node_product(node_print(INDEX_LOOP, 64, text), size));
 		there.every = place->always && block_counts_every(LLVMGetOperand(call, operand),
 		                                                  LLVMGetInstructionParent(call));
 	}
@@ -646,8 +705,7 @@ static void call_accesses(LLVMValueRef call, const struct place *place)
 			continue;
 		if (strstr(name, "atom"))
 			refuse_print("it has atomic operations on global memory");
-		pointer.node = -1;
-		access_print(pointer, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+		access_print(pointer, ANY_BYTES, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
 	}
 }
 
@@ -658,8 +716,7 @@ static void atomic_access(LLVMValueRef value)
 	if (pointer.base == BASE_OWN)
 		return;
 	refuse_print("it has atomic operations on global memory");
-	pointer.node = -1;
-	access_print(pointer, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+	access_print(pointer, ANY_BYTES, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
 }
 
 /* Work-groups communicate through volatile and atomic accesses. */
@@ -783,8 +840,8 @@ static void lanes_print(LLVMValueRef store, unsigned lane, unsigned nlanes, unsi
 	struct place there = *place;
 
 	there.always = place->always && always;
-	if (lane && pointer.base >= 0 && pointer.node >= 0)
-		pointer.node = node_sum(pointer.node, node_constant(lane * size));
+	if (lane && is_followed(pointer))
+		pointer = pointer_add(pointer, node_constant(lane * size));
 	access_print(pointer, nlanes * size, "write", &there,
 	             lane ? size : LLVMGetAlignment(store));
 }
@@ -798,12 +855,12 @@ static void chosen_lane_print(LLVMValueRef store, unsigned n, unsigned long long
 	int lane;
 
 	there.every = place->every && block_counts_every(index, LLVMGetInstructionParent(store));
-	if (pointer.base >= 0 && pointer.node >= 0) {
+	if (is_followed(pointer)) {
 		/* No other number makes sense. */
 		lane = value_node(index);
 		lane = node_two(INDEX_MIN, 64, node_two(INDEX_MAX, 64, lane, node_constant(0)),
 		                node_constant(n - 1));
-		pointer.node = node_sum(pointer.node, node_product(lane, size));
+		pointer = pointer_add(pointer, node_product(lane, size));
 	}
 	access_print(pointer, size, "write", &there, size);
 }

@@ -51,6 +51,9 @@ enum { BASE_UNKNOWN = -1, BASE_OWN = -2 /* memory that is no buffer */ };
 struct pointer {
 	int base;
 	int node; /* the offset in bytes; -1: unknown */
+	/* Where it perhaps points to instead, if all are arguments; no base comes twice. NULL:
+	 * nowhere else */
+	const struct pointer *other;
 };
 
 enum memo_state { MEMO_NEW, MEMO_BEGUN, MEMO_MADE };
