@@ -27,6 +27,7 @@ enum { LABELS = 160, ROW = 7 };
 
 static unsigned lives; /* label l comes back l % lives times */
 static unsigned delay_us;
+static int slow; /* rank that takes 20 times as long; -1: none */
 static atomic_uint seen[LABELS], wrong;
 
 static unsigned mix(unsigned x)
@@ -39,7 +40,13 @@ static unsigned mix(unsigned x)
 static void nap(void)
 {
 	if (delay_us)
-		usleep(mix(delay_us + rank) % delay_us);
+		usleep(mix(delay_us + rank) % delay_us * (slow == rank ? 20 : 1));
+}
+
+static void delays_choose(unsigned seed, bool delays)
+{
+	delay_us = delays ? mix(seed + 4) % 200 : 0;
+	slow = mix(seed + 5) % 2 ? (int)(mix(seed + 6) % nranks) : -1;
 }
 
 /* ---- filters: read, compute, judge, and back ---- */
@@ -163,7 +170,7 @@ static void program_run(unsigned seed, bool delays)
 	lives = 1 + mix(seed + 1) % 5;
 	rows.buffers = mix(seed + 2 + rank) % 5;
 	sums.buffers = mix(seed + 3 + rank) % 5;
-	delay_us = delays ? mix(seed + 4) % 200 : 0;
+	delays_choose(seed, delays);
 	memset(seen, 0, sizeof(seen));
 	atomic_store(&wrong, 0);
 	heddle_flow_create(filters, 3, NULL, &flow);
@@ -373,7 +380,7 @@ static void data_run(unsigned seed, bool delays)
 
 	lives = 1 + mix(seed + 1) % 4;
 	homes = mix(seed + 2) % 1000;
-	delay_us = delays ? mix(seed + 4) % 200 : 0;
+	delays_choose(seed, delays);
 	memset(seen, 0, sizeof(seen));
 	atomic_store(&wrong, 0);
 	data_register(values);

@@ -40,6 +40,7 @@ struct program {
 	unsigned noffsets;
 	int offsets[MAXOFFSETS][2]; /* what is read of HALO: that many rows and columns back */
 	unsigned delay_us;
+	int slow; /* rank that takes 20 times as long; -1: none */
 	struct array arrays[NARRAYS];
 	struct heddle_wavefront wave;
 	struct heddle_mpi_place places[NARRAYS];
@@ -120,7 +121,8 @@ static void compute(void *buffers[], void *arg)
 		view.ld[a] = matrix ? STARPU_MATRIX_GET_LD(buffers[a]) : 0;
 	}
 	if (program->delay_us)
-		usleep(mix(program->delay_us, rank) % program->delay_us);
+		usleep(mix(program->delay_us, rank) % program->delay_us *
+		       (program->slow == rank ? 20 : 1));
 	for (size_t r = 0; r < tile->rows; r++)
 		for (size_t c = heddle_tile_begin(tile, r); c < heddle_tile_end(tile, r); c++)
 			iterate(program, &view, tile->sweep, tile->row + r, c, tile->total_rows,
@@ -188,6 +190,7 @@ static void program_choose(struct program *program, unsigned *seed, bool delays)
 	program->columns = rand_r(seed) % 8 ? 1 + rand_r(seed) % 200 : rand_r(seed) % 4;
 	program->sweeps = rand_r(seed) % 2 ? 1 + rand_r(seed) % 6 : 1;
 	program->delay_us = delays && rand_r(seed) % 2 ? 1 + rand_r(seed) % 200 : 0;
+	program->slow = rand_r(seed) % 2 ? rand_r(seed) % nranks : -1;
 	for (int a = 0; a < NARRAYS; a++)
 		shape_choose(program, a, seed);
 	if (program->sweeps == 1 && rand_r(seed) % 2)
