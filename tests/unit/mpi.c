@@ -496,9 +496,8 @@ static void test_again_dear_to_send(void **state)
 	free(memory);
 }
 
-/* Machines whose ranks have accelerators, and parts of the data, of which none must come: blocks of
- * accelerators are short so that data comes and goes while they compute; a range need not be. What
- * a range costs beside its iterations was a large part of runs of few milliseconds. */
+/* Ranks have the data of their iterations, and each range costs something beside them. No data has
+ * to come while a range runs, so ranges are longer and fewer, and less is lost by them. */
 static void test_data_at_hand(void **state)
 {
 	enum { MACHINES = 100, RUNS = 4 };
@@ -547,7 +546,7 @@ static void test_data_at_hand(void **state)
 	}
 	print_message("ideal %.0f us, %.0f us in %zu ranges, at hand %.0f us in %zu\n", ideal_us,
 	              us[0], ranges[0], us[1], ranges[1]);
-	assert_true(us[1] < us[0]);
+	assert_true(us[1] - ideal_us < 0.875 * (us[0] - ideal_us));
 	assert_true(4 * ranges[1] < 3 * ranges[0]);
 }
 
