@@ -34,9 +34,10 @@ extern "C" {
 /** Starts StarPU on all ranks of MPI_COMM_WORLD, as starpu_init(): call it after MPI_Init_thread(),
  * on all of them. Ranks that run on one machine divide it. Each takes its part of the cores, and
  * of the CUDA and HIP devices that all see. A rank with a device leaves a core without a worker,
- * for the thread that calls MPI, if it has four more cores than devices. Where the launcher has
- * bound ranks to more than half of the machine together, a rank has what it is bound to. Ranks
- * that are bound to the same cores divide these.
+ * for the thread that calls MPI, if it has four more cores than devices and is not alone. Where the
+ * launcher has bound ranks to more than half of the machine together, a rank has what it is bound
+ * to. Ranks that are bound to the same cores divide these. A process that no launcher has started
+ * starts StarPU as starpu_init() does.
  *
  * What STARPU_NCPU, STARPU_WORKERS_CPUID, STARPU_WORKERS_COREID, STARPU_WORKERS_GETBIND,
  * STARPU_WORKERS_NOBIND or `conf` says of cores counts instead. So does what STARPU_NCUDA,

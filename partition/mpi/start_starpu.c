@@ -209,6 +209,14 @@ static unsigned cores_free(const struct starpu_conf *conf, unsigned cores, unsig
 	return getenv("STARPU_MAIN_THREAD_BIND") ? 0 : mpi_place_free(cores, accelerators);
 }
 
+static bool alone(void)
+{
+	int nranks;
+
+	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+	return nranks == 1;
+}
+
 static void machine_take(struct machine *machine, struct starpu_conf *conf)
 {
 	static const char *const said[] = {"STARPU_NCPU",
@@ -223,6 +231,9 @@ static void machine_take(struct machine *machine, struct starpu_conf *conf)
 
 	for (size_t d = 0; d < RUNTIMES; d++)
 		accelerators += devices_take(machine, conf, d);
+	/* Nobody waits for what a rank that is alone answers. */
+	if (alone())
+		accelerators = 0;
 	if (is_said(said) || conf->ncpus >= 0 || conf->use_explicit_workers_bindid)
 		return;
 	cores = cores_take(machine, &others);
@@ -262,7 +273,9 @@ static int start(struct starpu_conf *conf)
 int heddle_mpi_starpu_init(struct starpu_conf *conf)
 {
 	struct starpu_conf own;
-	int status = mpi_link_check(MPI_COMM_WORLD, "start"), nranks;
+	/* Of Open MPI and of MPICH. */
+	static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", NULL};
+	int status = mpi_link_check(MPI_COMM_WORLD, "start");
 
 	if (status)
 		return status;
@@ -270,8 +283,8 @@ int heddle_mpi_starpu_init(struct starpu_conf *conf)
 		starpu_conf_init(&own);
 		conf = &own;
 	}
-	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-	if (nranks == 1)
+	/* What binds a process that none has started is the user. */
+	if (alone() && !is_said(launchers))
 		return starpu_init(conf);
 	/* Ranks may come late, and MPI's own waits keep a core busy. */
 	mpi_world_meet();

@@ -233,6 +233,8 @@ int starpu_init(void *conf)
 	FILE *file = fopen(getenv("TEST_TOLD"), "a");
 	fprintf(file, "cores %s, %s not used, CUDA devices %s: %s\n", told("STARPU_WORKERS_CPUID"),
 	        told("STARPU_RESERVE_NCPU"), told("STARPU_NCUDA"), told("STARPU_WORKERS_CUDAID"));
+	if (getenv("STARPU_WORKERS_GETBIND"))
+		fprintf(stderr, "binding kept: %s\n", getenv("STARPU_WORKERS_GETBIND"));
 	fclose(file);
 	return -19;
 }
@@ -271,6 +273,9 @@ told 8 0 2 'cores 0 1 2 3, 4 not used, CUDA devices all: all' 'cores 4 5 6 7, 4 
 told 8 2 2 'cores 0 1 2 3, 4 not used, CUDA devices 1: 0'
 told 16 1 2 'cores 0 1 2 3 4 5 6 7, 8 not used, CUDA devices 0: all' \
 	'cores 8 9 10 11 12 13 14 15, 9 not used, CUDA devices all: all'
+# Open MPI binds a rank that is alone to a core. It has all, and none is free for messages.
+told 12 2 1 'cores all, 0 not used, CUDA devices all: all'
+grep -q '^binding kept: 0' "$work/out" || fail "one rank keeps the launcher's binding: $(cat "$work/out")"
 # What the user says counts.
 STARPU_RESERVE_NCPU=3 told 12 2 2 'cores 0 1 2 3 4 5, 9 not used, CUDA devices 1: 0'
 STARPU_WORKERS_CUDAID=1 told 12 2 2 'cores 0 1 2 3 4 5, 7 not used, CUDA devices all: 1'
