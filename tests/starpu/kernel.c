@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <starpu_scheduler.h>
 
@@ -668,6 +669,39 @@ static void modes_differ(void **state)
 	}
 }
 
+/* An array that the caller may only read, and that the kernel writes all the same, stays as it is.
+ */
+static void read_only(void **state)
+{
+	int *x = mmap(NULL, N * sizeof(*x), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int *y = (int *)c;
+	struct heddle_kernel kernel = {
+	    .source = "kernel void k(global int *x, global int *y)\n"
+	              "{ int i = get_global_id(0); x[i] += i; y[i] = x[i]; }\n",
+	    .name = "k",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 2,
+	    .arguments = {host(x, N * sizeof(*x)), host(y, N * sizeof(*y))},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+
+	(void)state;
+	assert_true(x != MAP_FAILED);
+	if (!getenv("HEDDLE_ANALYSE") || access(getenv("HEDDLE_ANALYSE"), X_OK))
+		skip(); /* nobody knows that it writes */
+	kernel.arguments[0].mode = STARPU_R;
+	kernel.arguments[1].mode = STARPU_W;
+	for (int i = 0; i < 4; i++) {
+		memset(y, -1, N * sizeof(*y));
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		for (int e = 0; e < N; e++)
+			assert_int_equal(y[e], e);
+	}
+	munmap(x, N * sizeof(*x));
+}
+
 /* Kernels whose ranges would compute something else than all of it, and those of which nothing is
  * known: each runs on one device, whatever the policy. */
 static void not_split(void **state)
@@ -1067,6 +1101,36 @@ static void devices_fail(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* A launch that every device refuses says nothing of other launches. */
+static void failed_launches_are_forgiven(void **state)
+{
+	static const char text[] = "__kernel void none(__global float *a) { a[0] = nothing; }";
+	int n = N;
+	struct heddle_kernel groups = vector_add(&n);
+	struct heddle_kernel broken_source = {.source = text,
+	                                      .name = "none",
+	                                      .dimensions = 1,
+	                                      .global = {64},
+	                                      .narguments = 1,
+	                                      .arguments = {host(a, sizeof(a))}};
+	const char *message;
+
+	(void)state;
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	groups.local[0] = N;
+	assert_int_equal(heddle_kernel_run(&groups, NULL), -EIO);
+	groups.local[0] = 64;
+	inputs_fill();
+	assert_int_equal(heddle_kernel_run(&groups, NULL), 0);
+	sums_check(N);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(heddle_kernel_run(&broken_source, NULL), -EIO);
+		message = heddle_message_take();
+		assert_true(message && strstr(message, "does not compile"));
+	}
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 static void source_read(void)
 {
 	const char *top = getenv("top_srcdir");
@@ -1098,6 +1162,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(one_held_up),
 	    cmocka_unit_test(one_array),
 	    cmocka_unit_test(modes_differ),
+	    cmocka_unit_test(read_only),
 	    cmocka_unit_test(early_exit),
 	    cmocka_unit_test(offsets),
 	    cmocka_unit_test(copies_unsplit),
@@ -1106,6 +1171,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(argument_sizes),
 	    cmocka_unit_test(by_policy),
 	    cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(failed_launches_are_forgiven),
 	    cmocka_unit_test(not_split),
 	    cmocka_unit_test(answered),
 	};

@@ -473,6 +473,14 @@ bool index_reads(const struct index_kernel *kernel, unsigned argument)
 	return false;
 }
 
+bool index_writes(const struct index_kernel *kernel, unsigned argument)
+{
+	for (unsigned i = 0; i < kernel->naccesses; i++)
+		if (kernel->accesses[i].argument == (int)argument && kernel->accesses[i].write)
+			return true;
+	return false;
+}
+
 /* ---- classes: how the windows of different ranges lie to each other ---- */
 
 static const char *const class_names[] = {"UNUSED", "CONTIGUOUS", "SLAB", "HALO",

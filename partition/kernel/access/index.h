@@ -195,8 +195,9 @@ struct index_guard {
 struct index_kernel;
 size_t index_alignment(const struct index_kernel *kernel, unsigned argument);
 
-/** Whether a kernel reads an argument anywhere. */
+/** Whether a kernel reads an argument anywhere, or writes it. */
 bool index_reads(const struct index_kernel *kernel, unsigned argument);
+bool index_writes(const struct index_kernel *kernel, unsigned argument);
 
 /** A kernel's description. */
 struct index_kernel {

@@ -416,6 +416,19 @@ static bool policy_splits(const char **strategy)
 	return *strategy || !strcmp(ours->name, "skmd") || !strcmp(ours->name, "heddle");
 }
 
+/* Where no device is left, all are asked again: launches of other groups or less memory may
+ * succeed, and what does not compile is said once more. */
+static void devices_forgive(const struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	unsigned asked = kernel_devices(request);
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	if ((kernel->failed & asked) == asked)
+		__atomic_and_fetch(&kernel->failed, ~asked, __ATOMIC_RELAXED);
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
 static int workers_take(struct heddle_kernel_request *request)
 {
 	const struct heddle_kernel *given = &request->given;
@@ -432,6 +445,7 @@ static int workers_take(struct heddle_kernel_request *request)
 		request->barred &= ~(1U << (device - kernel->devices));
 		request->first = w ? request->first : device;
 	}
+	devices_forgive(request);
 	return 0;
 }
 

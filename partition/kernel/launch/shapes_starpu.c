@@ -290,12 +290,20 @@ static bool reads_unasked(const struct heddle_kernel_request *request, unsigned 
 	return false;
 }
 
+/* Whether a kernel writes what it has in mode STARPU_R. Such memory is perhaps read-only. */
+static bool writes_unasked(const struct heddle_kernel_request *request, unsigned a)
+{
+	return request->given.arguments[a].mode == STARPU_R &&
+	       index_writes(&request->kernel->index, a);
+}
+
 bool kernel_in_place(const struct heddle_kernel_request *request,
                      const struct kernel_device *device, unsigned a, const struct index_use *use,
                      bool dry)
 {
 	if (!device->in_host_memory || kernel_image_of(&request->given.arguments[a]) ||
-	    (uintptr_t)kernel_host_of(request, a) % alignment_of(request, a))
+	    (uintptr_t)kernel_host_of(request, a) % alignment_of(request, a) ||
+	    writes_unasked(request, a))
 		return false;
 	/* A dry run must not write into the host's array. A failed part is undone from a copy,
 	 * which needs a window that no other device writes into. */
