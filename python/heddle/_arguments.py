@@ -110,16 +110,32 @@ class Local:
         whole_number(self.bytes, "heddle.Local's number of bytes", 1)
 
 
+def check_order(array: NDArray[Any], name: str) -> None:
+    if not array.dtype.isnative:
+        raise ValueError(
+            f"{name} has its bytes in the order of other processors; give a copy "
+            "(.astype(dtype.newbyteorder('=')))"
+        )
+
+
 def as_array(value: Any, name: str) -> Array:
     """Checks an array, with a message that names the argument."""
     use = value if isinstance(value, Array) else InOut(value)
     array = use.array
     if not isinstance(array, numpy.ndarray):
         raise TypeError(f"{name} is a {type(array).__name__}, not a NumPy array")
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError(f"{name} has a mask, which kernels do not know; give its data (.data)")
     if array.dtype.hasobject:
         raise TypeError(f"{name} has Python objects as elements")
-    if array.ndim == 0 or array.size == 0:
+    if array.ndim == 0:
+        raise ValueError(
+            f"{name} is an array without dimensions; give its value ([()]), or an array of one "
+            "element (.reshape(1))"
+        )
+    if array.size == 0:
         raise ValueError(f"{name} has no elements")
+    check_order(array, name)
     if not array.flags.c_contiguous:
         raise ValueError(f"{name} is not contiguous; give a copy (numpy.ascontiguousarray)")
     if use.mode != c.STARPU_R and not array.flags.writeable:
@@ -130,4 +146,4 @@ def as_array(value: Any, name: str) -> Array:
 
 
 def is_array(value: Any) -> bool:
-    return isinstance(value, (Array, numpy.ndarray)) and getattr(value, "ndim", 1) != 0
+    return isinstance(value, (Array, numpy.ndarray))

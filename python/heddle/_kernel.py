@@ -198,4 +198,10 @@ def kernel(source: str, name: str, options: Optional[str] = None) -> Kernel:
 
 def changed(array: NDArray[Any]) -> None:
     """The program has changed an array that kernels keep on devices: it is sent again."""
-    c.library().heddle_kernels_changed(array.ctypes.data, array.nbytes)
+    if not isinstance(array, numpy.ndarray):
+        raise TypeError(f"what changed is a {type(array).__name__}, not a NumPy array")
+    # A view may leave elements out, and begin at the end.
+    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides) if array.size]
+    first = sum(step for step in steps if step < 0)
+    bytes_ = sum(abs(step) for step in steps) + (array.itemsize if array.size else 0)
+    c.library().heddle_kernels_changed(array.ctypes.data + first, bytes_)

@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy
 
 from . import _library as c
-from ._arguments import Array, as_array, ids, is_array, text, whole_number
+from ._arguments import Array, as_array, check_order, ids, is_array, text, whole_number
 from ._devices import CUDA, OpenCL, Part
 from ._requests import Request, begin
 from ._session import at_end, init, wait_explain
@@ -355,6 +355,7 @@ def _check_index(index: Any, n: int, name: str) -> None:
         raise TypeError(f"the index of {name} is no NumPy array of whole numbers")
     if index.itemsize not in (4, 8) or index.ndim != 1 or not index.flags.c_contiguous:
         raise ValueError(f"the index of {name} is not contiguous, or not of 32 or 64 bits")
+    check_order(index, f"the index of {name}")
     if len(index) <= n:
         raise ValueError(
             f"the index of {name} has {len(index)} entries; {n} iterations need {n + 1}"

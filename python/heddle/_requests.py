@@ -13,7 +13,7 @@ import numpy
 
 from . import _library as c
 from ._arguments import Array
-from ._session import at_end
+from ._session import at_end, check_caller
 
 Stats = TypeVar("Stats")
 
@@ -34,6 +34,7 @@ class Request(Generic[Stats]):
 
     def wait(self) -> Stats:
         """Waits for the end. Returns statistics, each time it is called, or raises what failed."""
+        check_caller()
         self._settle()
         if self._error is not None:
             raise self._error

@@ -15,6 +15,8 @@ from ._library import Error, call, library
 
 _lock = threading.RLock()
 _running = False
+_ran = False  # at any time: OpenCL's threads live on when StarPU has ended
+_forked = False
 _at_end: List[Callable[[], None]] = []
 
 
@@ -24,6 +26,29 @@ class Worker:
 
     id: int
     name: str
+
+
+def _forget_threads() -> None:
+    """In a forked process: it has no thread but the one that forked."""
+    global _lock, _running, _forked
+    _lock = threading.RLock()
+    _running = False
+    _forked = _ran
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
+def check_caller() -> None:
+    """Refuses what would wait for ever."""
+    if _forked:
+        raise RuntimeError(
+            "this process is a fork of one in which StarPU was started, and has none of its "
+            'threads; use multiprocessing.get_context("spawn"), or fork before the first loop '
+            "or kernel"
+        )
+    if _running and library().starpu_worker_get_id() >= 0:
+        raise RuntimeError("a loop's body cannot run loops or kernels, nor wait for them")
 
 
 def version() -> str:
@@ -38,7 +63,8 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
     "heddle". variables: variables of StarPU, Heddle and PoCL, for example STARPU_NCPU=4; they are
     put into the environment.
     """
-    global _running
+    global _running, _ran
+    check_caller()
     with _lock:
         if _running:
             if policy is not None or variables:
@@ -48,6 +74,7 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
             if not name.startswith(("STARPU_", "HEDDLE_", "POCL_", "OCL_")):
                 raise TypeError(f"{name} is no variable of StarPU, Heddle or OpenCL")
         call("heddle_starpu_check")
+        _ran = True
         before = os.environ.get("STARPU_SCHED")
         for name, value in variables.items():
             os.environ[name] = str(value)

@@ -69,7 +69,9 @@ def opencl(body: str, functions: str, arrays: Iterable[Array], values: Iterable[
         )
     for name, dtype in values:
         used.append(dtype)
-        parameters.append(f"{_type(_OPENCL, dtype, name, 'OpenCL C')} {name}")
+        # OpenCL C allows no value of type bool here.
+        of = "uchar" if dtype == bool else _type(_OPENCL, dtype, name, "OpenCL C")
+        parameters.append(f"{of} {name}")
     pragmas = [
         f"#pragma OPENCL EXTENSION cl_khr_fp{8 * size} : enable"
         for size in (2, 8)

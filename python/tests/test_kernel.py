@@ -1,5 +1,7 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import sys
+
 import numpy
 import pytest
 
@@ -70,6 +72,26 @@ def test_after_a_refusal(opencl, random):
         add(N, N, heddle.In(x), y, numpy.float32(2))
     add(N, 64, heddle.In(x), y, numpy.float32(2))
     numpy.testing.assert_allclose(y, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "value, error, text",
+    [
+        (numpy.zeros(8, numpy.float32).astype(">f4" if sys.byteorder == "little" else "<f4"),
+         ValueError, "bytes in the order"),
+        (numpy.ma.zeros(8, numpy.float32), TypeError, "mask"),
+        (numpy.array(1, numpy.float32), ValueError, "without dimensions"),
+    ],
+)
+def test_unsuitable_array(value, error, text):
+    add = heddle.kernel(ADD, "add")
+    with pytest.raises(error, match=text):
+        add(8, 8, heddle.In(value), numpy.zeros(8, numpy.float32), numpy.float32(2))
+
+
+def test_changed_is_an_array():
+    with pytest.raises(TypeError, match="what changed is a list"):
+        heddle.changed([1])
 
 
 @pytest.mark.parametrize("kind", [IndexError, heddle.Error])

@@ -1,6 +1,8 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import ctypes
+import os
+import signal
 import subprocess
 import sys
 import types
@@ -312,6 +314,10 @@ X = numpy.zeros(10)
         (3, {"x": X}, ValueError, "x has 10 elements .* no multiple of 3"),
         (11, {"x": X}, ValueError, "no multiple of 11"),
         (10, {"x": X[::2]}, ValueError, "x has 5|x is not contiguous"),
+        (10, {"x": X.astype(X.dtype.newbyteorder())}, ValueError, "x has its bytes in the order"),
+        (10, {"x": numpy.ma.array(X)}, TypeError, "x has a mask"),
+        (10, {"x": X, "a": numpy.array(2.0)}, ValueError, "a is an array without dimensions"),
+        (10, {"s": heddle.Sum(numpy.array(2.0))}, ValueError, "s is an array without dimensions"),
         (10, [X], TypeError, "arguments is a list; a loop's have names"),
         (10, {"x": [1, 2]}, TypeError, "x is a list"),
         (10, {"i": X}, ValueError, "'i' cannot be the name.*already"),
@@ -426,6 +432,67 @@ def test_failing_block(functions, monkeypatch):
     monkeypatch.setattr(_loop._Call, "on_cpu", fail)
     with pytest.raises(MemoryError, match="a test's"):
         heddle.loop(10, functions.number, {"y": numpy.zeros(10, numpy.int64)})
+
+
+def test_truth(opencl):
+    """OpenCL C has no parameters of type bool."""
+    for truth in (numpy.bool_(True), numpy.bool_(False), True, False):
+        y = numpy.zeros(N, numpy.int64)
+        heddle.loop(N, "y[i] = truth ? 1 : 2;", {"y": heddle.Out(y), "truth": truth})
+        assert (y == (1 if truth else 2)).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_fork(functions):
+    """A fork has none of StarPU's threads: it says so, in place of waiting for them."""
+    y = numpy.zeros(N, numpy.int64)
+    request = heddle.submit(N, functions.number, {"y": heddle.Out(y)})
+    for use in (
+        lambda: heddle.loop(N, functions.number, {"y": heddle.Out(y)}),
+        lambda: request.wait(),
+        lambda: heddle.kernel("__kernel void k(__global long *y) {}", "k")(1, 1, y),
+        heddle.workers,
+    ):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                signal.alarm(60)
+                use()
+            except RuntimeError as error:
+                status = 0 if "spawn" in str(error) else 2
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    request.wait()
+    assert (y == numpy.arange(N)).all()
+
+
+def test_forked_end():
+    """Nor does it end StarPU, which crashed."""
+    program = """
+import os, sys, heddle
+heddle.workers()
+child = os.fork()
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_loop_in_a_block():
+    """It would wait for the worker that it is on."""
+    said = []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(ctypes.c_int64))
+    def body(start, n, y):
+        try:
+            heddle.loop(10, body, {"y": numpy.zeros(10, numpy.int64)})
+        except RuntimeError as error:
+            said.append(str(error))
+
+    heddle.loop(10, body, {"y": numpy.zeros(10, numpy.int64)})
+    assert said and all("cannot run loops or kernels" in text for text in said)
 
 
 def test_init_again():
