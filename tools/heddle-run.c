@@ -74,11 +74,33 @@ static int environment_set(const char *policy)
 	return status;
 }
 
+/* Whether a folder of PATH that can be searched has it: exec() speaks of a folder that cannot. */
+static bool in_path(const char *command)
+{
+	const char *path = getenv("PATH");
+	bool found = false;
+
+	while (path && !found) {
+		size_t length = strcspn(path, ":");
+		char *file;
+
+		if (asprintf(&file, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
+		             command) < 0)
+			return true;
+		found = !access(file, F_OK);
+		free(file);
+		path = path[length] ? path + length + 1 : NULL;
+	}
+	return found;
+}
+
 /* Says why a command was not executed. @return the exit status, as of a shell */
 static int command_fail(const char *command)
 {
 	int error = errno;
 
+	if (error == EACCES && !strchr(command, '/') && !in_path(command))
+		error = ENOENT;
 	if (error == ENOENT && !strchr(command, '/') && !access(command, X_OK))
 		fprintf(stderr, "heddle: %s: not in PATH; the one in this folder is ./%s\n",
 		        command, command);

@@ -90,6 +90,13 @@ chmod +x "$work/axpy"
 run=$(cd "$top_builddir/bin" && pwd)/heddle-run
 (cd "$work" && expect 127 '' "$run" -s gss -- axpy && says 'axpy: not in PATH; .* is ./axpy$' &&
 	[ "$failures" = 0 ]) || fail "a program in this folder"
+# A folder of PATH that this user cannot search (root can) says nothing of the program.
+mkdir -m 0 "$work/closed"
+(cd "$work" && expect 127 '' env PATH="$work/closed:$PATH" "$run" -s gss -- axpy &&
+	says 'axpy: not in PATH; .* is ./axpy$' && [ "$failures" = 0 ]) || fail "a closed folder in PATH"
+expect 127 '' env PATH="$work/closed:$PATH" "$run" -s gss -- no-such-program
+says 'no-such-program: No such file'
+rmdir "$work/closed"
 run=$top_builddir/bin/heddle-run
 
 # Wrong use.
