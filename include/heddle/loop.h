@@ -218,8 +218,9 @@ struct heddle_loop_request;
  * @return 0; a negative errno value after a message:
  * - -EINVAL: neither codelet nor function, or a codelet of another number of buffers; too many
  * accesses; a handle that is missing, listed twice, partitioned, not a vector or matrix, or not at
- * home in main memory; a mode or combine that does not suit the share; an index that is missing,
- * given twice, not a vector, of entries that have not 4 or 8 bytes, or written by the loop; arrays
+ * home in main memory; a mode, halo, index or combine that does not suit the share; an index that
+ *   is missing, given twice, not a vector, of entries that have not 4 or 8 bytes, or written by the
+ *   loop; arrays
  *   that overlap in memory, one of them written; an unknown context or worker; an invalid
  *   strategy; an alignment above the iterations that fit into a device's memory; a variable with
  *   a malformed value; only some workers under StarPU's heteroprio

@@ -20,11 +20,29 @@
 #include "loop_private.h"
 #include "support/message.h"
 
+/* Fields of another share than the one given: the share was forgotten. */
+static int view_check_fields(const struct heddle_access *access, unsigned number, const char *loop)
+{
+	const char *wrong = NULL;
+
+	if (access->halo && access->share != HEDDLE_HALO)
+		wrong = "a halo, and its share is not HEDDLE_HALO";
+	else if ((access->index || access->index_array) && access->share != HEDDLE_INDEXED)
+		wrong = "an index, and its share is not HEDDLE_INDEXED";
+	else if (access->combine && access->share != HEDDLE_REDUCE)
+		wrong = "a combine function, and its share is not HEDDLE_REDUCE";
+	return wrong ? heddle_refuse(-EINVAL, "loop %s: array %u has %s", loop, number + 1, wrong)
+	             : 0;
+}
+
 static int view_check_access(const struct loop_view *view, unsigned number, const char *loop)
 {
 	const struct heddle_access *access = &view->access;
 	enum starpu_data_access_mode mode = access->mode;
+	int status = view_check_fields(access, number, loop);
 
+	if (status)
+		return status;
 	switch (access->share) {
 	case HEDDLE_SLICE:
 	case HEDDLE_INDEXED:

@@ -1021,6 +1021,11 @@ static void assert_reason(const char *part)
 	assert_non_null(strstr(message, part));
 }
 
+static void nothing_combined(void *into, const void *from, size_t bytes, void *arg)
+{
+	(void)into, (void)from, (void)bytes, (void)arg;
+}
+
 static void test_bad_use(void **state)
 {
 	starpu_data_handle_t in = vector(x, N), out = vector(y, N), half = vector(x, N / 2);
@@ -1051,6 +1056,13 @@ static void test_bad_use(void **state)
 	bad = good, bad.accesses[1].share = HEDDLE_HALO;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.accesses[1].share = HEDDLE_REDUCE;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.accesses[0].halo = 1;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	assert_reason("array 1 has a halo, and its share is not HEDDLE_HALO");
+	bad = good, bad.accesses[0].index = half;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.accesses[1].combine = nothing_combined;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.accesses[0].handle = NULL;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
