@@ -89,6 +89,11 @@ def test_unsuitable_array(value, error, text):
         add(8, 8, heddle.In(value), numpy.zeros(8, numpy.float32), numpy.float32(2))
 
 
+def test_no_such_kernel(opencl):
+    with pytest.raises(heddle.Error, match="kernel ad on .*: its source has no kernel of this name"):
+        heddle.kernel(ADD, "ad")(8, 8, numpy.zeros(8, numpy.float32))
+
+
 def test_changed_is_an_array():
     with pytest.raises(TypeError, match="what changed is a list"):
         heddle.changed([1])

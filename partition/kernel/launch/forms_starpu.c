@@ -112,7 +112,11 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 	if (!status)
 		form->kernel = clCreateKernel(form->program, part->request->kernel->name, &error);
 	if (error)
-		status = kernel_refuse(part, "making it", error);
+		status = kernel_refuse(part,
+		                       error == CL_INVALID_KERNEL_NAME
+		                           ? "its source has no kernel of this name"
+		                           : "making it",
+		                       error);
 	if (status)
 		form_free(form);
 	return status;
