@@ -96,7 +96,8 @@ def InOut(
 
 def Sum(array: NDArray[Any]) -> Array:
     """An array that all iterations of a loop add to. Each block has one of zeros, which is added
-    to the array at the end."""
+    to the array at the end. On devices a block's iterations run at the same time: they add by
+    atomic functions."""
     return Array(array, c.STARPU_RW, sum=True)
 
 

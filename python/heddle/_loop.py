@@ -9,7 +9,9 @@ Python's lock while it runs. A block costs about 50 us so; functions that Heddle
 """
 
 import ctypes
+import re
 import threading
+import warnings
 from ctypes import byref, c_size_t, c_void_p
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
@@ -28,6 +30,13 @@ from ._stats import LoopStats, loop_stats
 
 _EIO = 5
 _RESERVED = ("i", "n", "start")
+# Of C and OpenCL C: as names they give errors of a source that the user does not know.
+_KEYWORDS = frozenset(
+    "auto bool break case char const continue default do double else enum extern float for goto half "
+    "if inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while constant global kernel local private read_only read_write "
+    "write_only".split()
+)
 
 
 @dataclass(frozen=True)
@@ -252,6 +261,19 @@ def _compile(kind: Any, source: str, call: _Call) -> Any:
     return kernel
 
 
+def _sums_warn(text: str, call: _Call) -> None:
+    """Plain additions of iterations that run at the same time are lost."""
+    for name, use in zip(call.names, call.uses):
+        element = rf"\b{name}\s*\[(?:[^][]|\[[^]]*\])*\]"
+        if use.sum and re.search(element + r"\s*([-+*/&|^]?=(?!=)|\+\+|--)", text):
+            warnings.warn(
+                f"{name}: the iterations of a block run at the same time on a device; what they add "
+                f"to one element is lost but by an atomic function, as atomic_add(&{name}[0], 1)",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+
+
 def _kernels(body: Body, call: _Call, value_names: Sequence[str]) -> None:
     """Gives a call its function and kernels, as far as there are workers for them."""
     arrays = [
@@ -269,10 +291,12 @@ def _kernels(body: Body, call: _Call, value_names: Sequence[str]) -> None:
         call.cpu = ctypes.CFUNCTYPE(None, c_size_t, c_size_t, *types)(_address(body.cpu))
     with _lock:
         if body.opencl is not None and lib.starpu_opencl_worker_get_count():
+            _sums_warn(body.opencl, call)
             call.opencl = _compile(
                 OpenCL, opencl_source(body.opencl, body.functions, arrays, values), call
             )
         if body.cuda is not None and lib.starpu_cuda_worker_get_count():
+            _sums_warn(body.cuda, call)
             call.cuda = _compile(
                 CUDA, cuda_source(body.cuda, body.functions, arrays, values), call
             )
@@ -371,7 +395,7 @@ def _arguments(arguments: Mapping[str, Any], n: int) -> Tuple[Dict[str, Array], 
             f"arguments is a {type(arguments).__name__}; a loop's have names: {{'x': x, 'a': 2.0}}"
         )
     for name, value in arguments.items():
-        if not name.isidentifier() or not name.isascii() or name in _RESERVED:
+        if not name.isidentifier() or not name.isascii() or name in {*_RESERVED, *_KEYWORDS}:
             raise ValueError(
                 f"{name!r} cannot be the name of an argument in C"
                 + (", as the loop has it already" if name in _RESERVED else "")

@@ -213,6 +213,22 @@ def test_sum(functions, random):
     assert (counts == 1 + numpy.bincount(x, minlength=256)).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_sum_on_devices(opencl, random):
+    """Iterations that run at the same time have to add by atomic functions: else a warning."""
+    x = random.integers(0, 256, N, dtype=numpy.uint8)
+    counts = numpy.ones(256, numpy.int32)
+    arguments = {"x": heddle.In(x), "counts": heddle.Sum(counts)}
+    heddle.loop(N, "atomic_inc(&counts[x[i]]);", arguments)
+    assert (counts == 1 + numpy.bincount(x, minlength=256)).all()
+    for body in ("counts[x[i]] += 1;", "counts[x[i]]++;", "counts [0] = counts[0] + 1;"):
+        with pytest.raises(RuntimeWarning, match="counts: .* atomic_add"):
+            heddle.loop(N, body, arguments)
+    with pytest.warns(RuntimeWarning) as warned:
+        heddle.loop(N, body, arguments)
+    assert warned[0].filename == __file__
+
+
 def test_many_loops(functions):
     """Codelets and kernels are used again."""
     for n in range(1, 60):
@@ -314,6 +330,7 @@ X = numpy.zeros(10)
         (3, {"x": X}, ValueError, "x has 10 elements .* no multiple of 3"),
         (11, {"x": X}, ValueError, "no multiple of 11"),
         (10, {"x": X[::2]}, ValueError, "x has 5|x is not contiguous"),
+        (10, {"local": X}, ValueError, "'local' cannot be the name"),
         (10, {"x": X.astype(X.dtype.newbyteorder())}, ValueError, "x has its bytes in the order"),
         (10, {"x": numpy.ma.array(X)}, TypeError, "x has a mask"),
         (10, {"x": X, "a": numpy.array(2.0)}, ValueError, "a is an array without dimensions"),
