@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "estimator/cold.h"
+#include "estimator/robust.h"
 
 /* A core reads so many bytes in a microsecond, and no task is shorter than that, us. */
 #define BYTES_A_US 1000.
@@ -24,6 +25,10 @@
 #define PART 0.25
 /* So many tasks keep a device busy while it loads the kernel, and until its second one has told. */
 #define BUSY 4
+/* Once all classes are known, all devices have tasks for so many times as long as one takes the
+ * slowest. With less, a device waits now and then for its next one. More are placed before tasks
+ * tell that those to come are not like the first. */
+#define AHEAD 2
 
 /* The class other than one where the task's time is known and shortest; that one itself: none. */
 static unsigned fastest_other(const struct cold_class *classes, unsigned n, unsigned class)
@@ -81,9 +86,16 @@ bool cold_try(double us, double tried_us, double ran_us)
 	return tried_us + us <= BEARABLE + PART * ran_us;
 }
 
+double cold_unequal(double us, unsigned samples, double spread, unsigned overdue, double overdue_us)
+{
+	double n = fmin(fmax(samples, 1), HEDDLE_ROBUST_RECENT);
+
+	return exp(spread) * (n * us + overdue_us) / (n + overdue);
+}
+
 unsigned cold_ahead(const struct cold_class *classes, unsigned n, bool *probe)
 {
-	double slowest = INFINITY, fastest = 0;
+	double slowest = INFINITY, fastest = 0, longest = 0, rate = 0;
 	unsigned ahead = 0;
 	bool all = true;
 
@@ -100,9 +112,15 @@ unsigned cold_ahead(const struct cold_class *classes, unsigned n, bool *probe)
 		if (!classes[c].workers || classes[c].load > 0)
 			continue;
 		all &= known;
+		if (known) {
+			longest = fmax(longest, classes[c].us);
+			rate += classes[c].workers / classes[c].us;
+		}
 		*probe |= !known && classes[c].speed < fastest;
 		if (classes[c].speed == fastest)
 			ahead += BUSY * classes[c].workers;
 	}
-	return all || slowest == fastest ? UINT_MAX : ahead;
+	if (slowest == fastest)
+		return UINT_MAX;
+	return all ? ceil(fmin(fmax(ahead, AHEAD * longest * rate), UINT_MAX)) : ahead;
 }

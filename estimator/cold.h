@@ -40,10 +40,21 @@ double cold_trial(const struct cold_class *classes, unsigned n, unsigned class);
  * @param ran_us how long the codelet has been in use */
 bool cold_try(double us, double tried_us, double ran_us);
 
-/** How many tasks a policy had better place before more is known: enough for the fastest devices to
- * be busy.
+/** The time to count for a task on a slow class where it is known, for tasks of one type may be
+ * unequal. Those that run for longer than that count before they end, since short ones end first.
+ * What the known time may be off by counts as well: where it is as likely to be longer as shorter,
+ * a long one does more harm.
+ * @param samples how many times the known one is of
+ * @param spread its logarithm may be off by so much
+ * @param overdue how many tasks have run for longer than it
+ * @param overdue_us all of them together */
+double cold_unequal(double us, unsigned samples, double spread, unsigned overdue,
+                    double overdue_us);
+
+/** How many tasks a policy had better have at once: while a class is not known, enough for the
+ * fastest devices to be busy; then enough for all.
  * @param[out] probe whether a slower class is not known: a small task may tell
- * @return UINT_MAX: any number, for all classes are known, or equal */
+ * @return UINT_MAX: any number, for all classes are equal */
 unsigned cold_ahead(const struct cold_class *classes, unsigned n, bool *probe);
 
 #endif

@@ -321,6 +321,9 @@ static struct {
 	struct {
 		double start_us;      /* of the task under way; 0: none that is looked at */
 		atomic_bool reported; /* its policy reported it */
+		/* The type of that task, and since when it runs. */
+		struct estimate_slot *_Atomic slot;
+		atomic_ulong since_us;
 	} __attribute__((aligned(64))) workers[STARPU_NMAXWORKERS];
 	bool undisturbed;
 } observed = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -455,12 +458,9 @@ void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
 	atomic_store_explicit(&observed.workers[worker].reported, true, memory_order_relaxed);
 	if (!slot)
 		return;
-	/* Another worker is at it: one sample more or less does not matter. But the class's first
-	 * task does not run any more. */
-	if (!estimate_slot_seize(slot)) {
-		atomic_store(&slot->codelet->running_us[class], 0);
+	/* Another worker is at it: one sample more or less does not matter. */
+	if (!estimate_slot_seize(slot))
 		return;
-	}
 	sample_add(slot, class, worker, us);
 	estimate_slot_release(slot);
 }
@@ -488,23 +488,51 @@ static double kernel_clock_us(int worker)
 	return starpu_timing_timespec_to_us(&time);
 }
 
-/* Until one has ended on a class it is all that is known of it that tasks have been running. */
-static void running_note(struct estimate_codelet *codelet, unsigned class)
+static void running_note(int worker, struct estimate_slot *slot)
 {
-	unsigned long none = 0;
-
-	if (!(atomic_load_explicit(&codelet->sampled, memory_order_relaxed) >> class & 1))
-		atomic_compare_exchange_strong(&codelet->running_us[class], &none,
-		                               1 + starpu_timing_now());
+	atomic_store(&observed.workers[worker].since_us, starpu_timing_now());
+	atomic_store(&observed.workers[worker].slot, slot);
 }
 
-static double running_us(struct estimate_codelet *codelet, unsigned class)
+/* For how long a worker of a class has been at a task of this type, or of any type of the codelet;
+ * 0: it is not at one. */
+static double running_us(unsigned worker, unsigned class, const struct estimate_slot *slot,
+                         bool any)
 {
-	unsigned long since = atomic_load(&codelet->running_us[class]);
+	struct estimate_slot *other = atomic_load(&observed.workers[worker].slot);
 
-	if (!since || atomic_load_explicit(&codelet->sampled, memory_order_relaxed) >> class & 1)
+	if (!other || (any ? other->codelet != slot->codelet : other != slot) ||
+	    heddle_device_class(worker) != class)
 		return 0;
-	return fmax(0, starpu_timing_now() - since);
+	return fmax(0, starpu_timing_now() - atomic_load(&observed.workers[worker].since_us));
+}
+
+/* Until one has ended on a class it is all that is known of it that tasks have been running. */
+static double running_first_us(const struct estimate_slot *slot, unsigned class)
+{
+	double longest = 0;
+
+	if (!(atomic_load_explicit(&slot->codelet->sampled, memory_order_relaxed) >> class & 1))
+		for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+			longest = fmax(longest, running_us(w, class, slot, true));
+	return longest;
+}
+
+/* A task's time on a class whose time is known, where tasks of this type may be unequal. */
+static double unequal_us(const struct estimate_slot *slot, unsigned class,
+                         const struct heddle_estimate *known)
+{
+	double spread = atomic_load_explicit(&slot->cells[class].spread, memory_order_relaxed);
+	double overdue_us = 0;
+	unsigned overdue = 0;
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		double us = running_us(w, class, slot, false);
+
+		overdue += us > known->us;
+		overdue_us += us > known->us ? us : 0;
+	}
+	return cold_unequal(known->us, known->samples, spread, overdue, overdue_us);
 }
 
 static void observe_pre(struct starpu_task *task, unsigned ctx)
@@ -518,7 +546,7 @@ static void observe_pre(struct starpu_task *task, unsigned ctx)
 	slot = worker >= 0 && looked_at(task) ? estimate_slot_of(task) : NULL;
 	if (!slot)
 		return;
-	running_note(slot->codelet, heddle_device_class(worker));
+	running_note(worker, slot);
 	observed.workers[worker].start_us = kernel_clock_us(worker);
 }
 
@@ -527,6 +555,8 @@ static void observe_post(struct starpu_task *task, unsigned ctx)
 	int worker = starpu_worker_get_id();
 	double us = 0;
 
+	if (worker >= 0)
+		atomic_store(&observed.workers[worker].slot, NULL);
 	if (worker >= 0 && observed.workers[worker].start_us && looked_at(task)) {
 		us = kernel_clock_us(worker) - observed.workers[worker].start_us;
 		observed.workers[worker].start_us = 0;
@@ -606,7 +636,7 @@ static void cold_classes(struct estimate_slot *slot, const struct heddle_estimat
 		    .first = estimates[c].first,
 		    .speed = is_core || is_cores ? 1 : ACCELERATOR,
 		    .load = is_cores ? LOAD : 0,
-		    .running_us = slot ? running_us(slot->codelet, c) : 0,
+		    .running_us = slot ? running_first_us(slot, c) : 0,
 		};
 	}
 }
@@ -690,7 +720,12 @@ double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_ar
 		return NAN;
 	class = heddle_device_class(worker);
 	heddle_estimate(task, class, &estimate);
-	return estimate.us > 0 && !estimate.first ? estimate.us : expected_us(task, class);
+	if (!(estimate.us > 0) || estimate.first)
+		return expected_us(task, class);
+	/* One that takes much longer than others does harm on a slow device only. */
+	if (arch->devices[0].type != STARPU_CPU_WORKER || heddle_device_classes() == 1)
+		return estimate.us;
+	return unequal_us(estimate_slot_of(task), class, &estimate);
 }
 
 int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_estimate *estimate)

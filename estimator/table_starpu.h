@@ -99,8 +99,6 @@ struct estimate_codelet {
 	atomic_ulong ran[(STARPU_NMAXWORKERS + 63) / 64]; /* bit w: on worker w */
 	atomic_ulong begun_us; /* when a trial was first thought of; 0: never */
 	atomic_ulong tried_us; /* so long trials may have taken */
-	/* When the first task began on each class; 0: none has. */
-	atomic_ulong running_us[HEDDLE_DEVICE_CLASSES];
 	atomic_bool places;    /* a policy of StarPU's places its tasks by estimates */
 	atomic_bool probed;    /* a loop tries cores with small tasks */
 	atomic_uint surprised; /* bit c: its last sample there was set aside */

@@ -163,6 +163,7 @@ struct heddle_loop_request {
 	 * first may be of another size, and have loaded the kernel. */
 	unsigned parts, cut, probes;
 	atomic_ulong key;
+	bool submitting;      /* a thread submits such parts */
 	bool shrinks;         /* others may take iterations of it */
 	size_t under_way;     /* blocks whose outputs are not written back */
 	size_t references;    /* blocks whose callbacks are not through, and one while blocks are

@@ -966,17 +966,29 @@ static size_t workers_room(struct heddle_loop_request *loop, size_t start, size_
 	return n;
 }
 
+/* Where part p of all under a stock policy begins: at floor(n p / parts), without overflow. */
+static size_t part_start(const struct heddle_loop_request *loop, size_t p)
+{
+	size_t n = loop->loop.n, parts = loop->parts;
+
+	return n / parts * p + n % parts * p / parts;
+}
+
 /* Mutex held: what is left of the next part of all under a stock policy, or a probe, as much as
- * fits any worker; NULL: there is none. */
+ * fits any worker; NULL: there is none. The first part is in the middle, since tasks from there
+ * tell most of others: the first iterations of a loop are often shorter or longer. */
 static struct loop_block *loop_part(struct heddle_loop_request *loop, bool probe, double now)
 {
-	size_t n = loop->loop.n, parts = loop->parts, start = loop->ranges.next, end = start, room;
+	size_t n = loop->loop.n, parts = loop->parts, start, end = 0, room;
+	size_t before = n - part_start(loop, parts / 2); /* iterations before number 0 */
 	struct loop_block *block;
 
-	/* Part p ends at floor(n (p+1) / parts); this way without overflow. */
-	for (; end == start && loop->cut < parts; loop->cut += end == start)
-		end = n / parts * (loop->cut + 1) + n % parts * (loop->cut + 1) / parts;
-	if (end == start || loop->status)
+	start = loop->ranges.next < before ? n - before + loop->ranges.next
+	                                   : loop->ranges.next - before;
+	while (loop->cut < parts &&
+	       (end = part_start(loop, (loop->cut + parts / 2) % parts + 1)) == start)
+		loop->cut++;
+	if (loop->cut == parts || loop->status)
 		return NULL;
 	if (probe)
 		end = start + (end - start + PROBE - 1) / PROBE;
@@ -986,7 +998,9 @@ static struct loop_block *loop_part(struct heddle_loop_request *loop, bool probe
 		loop->status = -ENOMEM;
 		return NULL;
 	}
-	loop_block_prepare(block, loop_ranges_take(&loop->ranges, room), now);
+	loop->ranges.next += room;
+	loop->cut += start + room == part_start(loop, (loop->cut + parts / 2) % parts + 1);
+	loop_block_prepare(block, (struct loop_range){.start = start, .n = room}, now);
 	block->worker = NULL;
 	block->phase = HEDDLE_PHASE_COMPLETION;
 	block->isolated = true;
@@ -1017,15 +1031,33 @@ static unsigned loop_ahead(const struct heddle_loop_request *loop, bool *probe)
 	return heddle_estimate_ahead(key, workers, probe);
 }
 
-/* Submits the iterations as equal tasks that the policy places. When one ends, it goes on. */
+/* How few blocks under way are too few for one thread to submit, where there may be `ahead`. While
+ * an accelerator's thread submits, its device gets nothing: it begins only where each worker has
+ * less than two. */
+static size_t loop_few(const struct heddle_loop_request *loop, unsigned ahead)
+{
+	int worker = starpu_worker_get_id();
+	size_t few = ahead / 2, two = 2 * (size_t)loop->nworkers;
+
+	if (worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER && few > two)
+		few = two;
+	return few;
+}
+
+/* Submits the iterations as equal tasks that the policy places. When one ends, it goes on. Policies
+ * that decide on several tasks at once give all of them to the worker that is free first, so one
+ * thread submits at a time. But a task may take longer to submit than to run: others help where
+ * there are too few. */
 static void loop_submit_parts(struct heddle_loop_request *loop)
 {
-	struct loop_block *block;
+	bool mine = false, more;
 
 	do {
 		double now = starpu_timing_now();
+		struct loop_block *block = NULL;
 		bool probe, over;
 		unsigned ahead;
+		size_t few;
 
 		loop_lock(loop);
 		over = loop->cut == loop->parts;
@@ -1033,13 +1065,21 @@ static void loop_submit_parts(struct heddle_loop_request *loop)
 		if (over)
 			return;
 		ahead = loop_ahead(loop, &probe);
+		few = loop_few(loop, ahead);
 		loop_lock(loop);
-		probe = probe && loop->probes < PROBES;
-		block = probe || loop->under_way < ahead ? loop_part(loop, probe, now) : NULL;
+		if (mine || !loop->submitting || loop->under_way < few) {
+			probe = probe && loop->probes < PROBES;
+			if (probe || loop->under_way < ahead)
+				block = loop_part(loop, probe, now);
+		}
+		/* An accelerator's thread does not go on for long. */
+		more = block && (few == ahead / 2 || loop->under_way <= few);
+		if (mine || !loop->submitting)
+			mine = loop->submitting = more;
 		loop_unlock(loop);
 		if (block)
 			block_start(block, now);
-	} while (block);
+	} while (more);
 }
 
 /* How many equal tasks a stock policy gets: as many as asked for, more where they

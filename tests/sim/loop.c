@@ -1,12 +1,15 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A loop on a simulated machine: loop STRATEGY N [late] [own|copied|estimates|choosy] prints what
- * it did, all times in simulated microseconds. With `late` it need not wait for an accelerator that
- * is. With `own` the codelet's model is a user's: a nanosecond for each number of a block's input,
- * on a GPU an eighth. With `copied` it is a user's, too, and has the machine's function. With
- * `estimates` StarPU's policies know what the estimator does; with `choosy` cores refuse parts of
- * the loop, too. With `sums` all blocks share their arrays. Run by scripts under `heddle simulate`.
+ * A loop on a simulated machine: loop STRATEGY N [late] [rising] [slow]
+ * [own|copied|estimates|choosy] [sums] prints what it did, all times in simulated microseconds.
+ * With `late` it need not wait for an accelerator that is. With `rising` the last iteration takes
+ * twice the mean, the first one nothing, and policies know the mean. With `slow` a policy takes 50
+ * us to decide on a block. With `own` the codelet's model is a user's: a nanosecond for each number
+ * of a block's input, on a GPU an eighth. With `copied` it is a user's, too, and has the machine's
+ * function. With `estimates` StarPU's policies know what the estimator does; with `choosy` cores
+ * refuse parts of the loop, too. With `sums` all blocks share their arrays. Run by scripts under
+ * `heddle simulate`.
  */
 #include "config.h"
 
@@ -43,12 +46,30 @@ static struct starpu_perfmodel own = {
 
 static struct starpu_perfmodel copied = {.type = STARPU_PER_ARCH, .symbol = "heddle_test_copied"};
 
+static bool rising, slow;
+
 /* SimGrid asks for the time of a task that runs, policies for that of one to come. */
+static double rising_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned n)
+{
+	double us = heddle_platform_model.arch_cost_function(task, arch, n);
+	const struct heddle_block *block = task->cl_arg;
+
+	if (task->status == STARPU_TASK_RUNNING && rising)
+		us *= (2. * block->start + block->n) / block->total;
+	return us;
+}
+
+static struct starpu_perfmodel risen = {
+    .type = STARPU_PER_ARCH, .symbol = "heddle_test_risen", .arch_cost_function = rising_us};
+
 static double learned_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned n)
 {
-	return task->status == STARPU_TASK_RUNNING
-	           ? heddle_platform_model.arch_cost_function(task, arch, n)
-	           : heddle_estimate_cost(task, arch, n);
+	if (task->status == STARPU_TASK_RUNNING)
+		return rising_us(task, arch, n);
+	/* Policies ask for each worker. There is one GPU. */
+	if (slow && arch->devices[0].type != STARPU_CPU_WORKER)
+		starpu_sleep(50e-6);
+	return heddle_estimate_cost(task, arch, n);
 }
 
 static struct starpu_perfmodel learned = {
@@ -106,6 +127,10 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++)
 		if (!strcmp(argv[i], "late"))
 			loop.late = true;
+		else if (!strcmp(argv[i], "rising"))
+			codelet.model = &risen, rising = true;
+		else if (!strcmp(argv[i], "slow"))
+			slow = true;
 		else if (!strcmp(argv[i], "estimates") || !strcmp(argv[i], "choosy")) {
 			/* Asynchronous kernels end when they begin: their times are not measured.
 			 */

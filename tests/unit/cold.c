@@ -138,10 +138,22 @@ static void test_ahead(void **state)
 	classes[GPU].first = true;
 	assert_int_equal(cold_ahead(classes, CLASSES, &probe), 2 * 4);
 	classes[GPU].first = false;
-	/* PoCL may never have a task. */
+	/* All know: all are to be busy for twice as long as a core takes. PoCL may never have a
+	 * task. */
 	classes[POCL].workers = 1;
-	assert_int_equal(cold_ahead(classes, CLASSES, &probe), UINT_MAX);
+	assert_int_equal(cold_ahead(classes, CLASSES, &probe), ceil(2 * (15 + 2 * 9. / 7)));
 	assert_false(probe);
+	classes[CORE].us = 1;
+	assert_int_equal(cold_ahead(classes, CLASSES, &probe), 2 * (15 * 7 + 2));
+}
+
+/* Tasks that run for longer than known count before they end, less when more is known. */
+static void test_unequal(void **state)
+{
+	assert_float_equal(cold_unequal(100, 20, 0, 0, 0), 100, 1e-9);
+	assert_float_equal(cold_unequal(100, 0, 0, 1, 900), 500, 1e-9);
+	assert_float_equal(cold_unequal(100, 20, 0, 1, 900), 200, 1e-9);
+	assert_float_equal(cold_unequal(100, 20, log(2), 0, 0), 200, 1e-9);
 }
 
 int main(void)
@@ -150,7 +162,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing), cmocka_unit_test(test_other),
 	    cmocka_unit_test(test_first),   cmocka_unit_test(test_try),
 	    cmocka_unit_test(test_budget),  cmocka_unit_test(test_running),
-	    cmocka_unit_test(test_ahead),
+	    cmocka_unit_test(test_ahead),   cmocka_unit_test(test_unequal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
