@@ -48,6 +48,8 @@ uint shift_and_substitute(__local const uint *block, __local const uchar *box, i
 	return word;
 }
 
+/* A round reads one state and writes the other. PoCL 6 compiles values that live across a barrier in
+ * a loop wrong now and then: no word does. */
 __kernel void aes_encrypt(__global const uint *in, __global uint *out, __global const uint *keys,
                           __global const uchar *substitutes, int width, int rounds)
 {
@@ -56,20 +58,19 @@ __kernel void aes_encrypt(__global const uint *in, __global uint *out, __global 
 	int item = get_local_id(1) * get_local_size(0) + get_local_id(0);
 	int column = item & 3, block = item & ~3;
 	int at = get_global_id(1) * width + get_global_id(0);
-	uint word = in[at] ^ keys[column];
 
 	box[item] = substitutes[item];
+	states[0][item] = in[at] ^ keys[column];
 	for (int round = 1; round <= rounds; round++) {
-		__local uint *state = states[round & 1];
+		uint word;
 
-		state[item] = word;
 		barrier(CLK_LOCAL_MEM_FENCE);
-		word = shift_and_substitute(state + block, box, column, 1);
+		word = shift_and_substitute(states[round - 1 & 1] + block, box, column, 1);
 		if (round < rounds)
 			word = mix_column(word);
-		word ^= keys[4 * round + column];
+		states[round & 1][item] = word ^ keys[4 * round + column];
 	}
-	out[at] = word;
+	out[at] = states[rounds & 1][item];
 }
 
 /* The straightforward inverse cipher, section 5.3. */
@@ -81,17 +82,16 @@ __kernel void aes_decrypt(__global const uint *in, __global uint *out, __global 
 	int item = get_local_id(1) * get_local_size(0) + get_local_id(0);
 	int column = item & 3, block = item & ~3;
 	int at = get_global_id(1) * width + get_global_id(0);
-	uint word = in[at] ^ keys[4 * rounds + column];
 
 	box[item] = substitutes[item];
+	states[rounds & 1][item] = in[at] ^ keys[4 * rounds + column];
 	for (int round = rounds - 1; round >= 0; round--) {
-		__local uint *state = states[round & 1];
+		uint word;
 
-		state[item] = word;
 		barrier(CLK_LOCAL_MEM_FENCE);
-		word = shift_and_substitute(state + block, box, column, 3) ^ keys[4 * round + column];
-		if (round > 0)
-			word = mix_column_back(word);
+		word = shift_and_substitute(states[round + 1 & 1] + block, box, column, 3) ^
+		       keys[4 * round + column];
+		states[round & 1][item] = round ? mix_column_back(word) : word;
 	}
-	out[at] = word;
+	out[at] = states[0][item];
 }
