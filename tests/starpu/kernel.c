@@ -677,7 +677,9 @@ static void read_only(void **state)
 	int *y = (int *)c;
 	struct heddle_kernel kernel = {
 	    .source = "kernel void k(global int *x, global int *y)\n"
-	              "{ int i = get_global_id(0); x[i] += i; y[i] = x[i]; }\n",
+	              "{ int i = get_global_id(0); x[i] += i; y[i] = x[i]; }\n"
+	              "kernel void twice(global const int *z, global int *y, global int *x)\n"
+	              "{ int i = get_global_id(0); x[i] += 1; y[i] = z[i]; }\n",
 	    .name = "k",
 	    .dimensions = 1,
 	    .global = {N},
@@ -699,6 +701,14 @@ static void read_only(void **state)
 		for (int e = 0; e < N; e++)
 			assert_int_equal(y[e], e);
 	}
+	/* Twice, first as what is not written. What y gets is not defined. */
+	kernel.name = "twice";
+	kernel.narguments = 3;
+	kernel.arguments[2] = kernel.arguments[0];
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+	for (int e = 0; e < N; e++)
+		assert_int_equal(x[e], 0);
 	munmap(x, N * sizeof(*x));
 }
 

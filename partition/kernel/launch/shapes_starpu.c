@@ -293,8 +293,12 @@ static bool reads_unasked(const struct heddle_kernel_request *request, unsigned 
 /* Whether a kernel writes what it has in mode STARPU_R. Such memory is perhaps read-only. */
 static bool writes_unasked(const struct heddle_kernel_request *request, unsigned a)
 {
-	return request->given.arguments[a].mode == STARPU_R &&
-	       index_writes(&request->kernel->index, a);
+	if (request->given.arguments[a].mode != STARPU_R)
+		return false;
+	for (unsigned b = 0; b < request->given.narguments; b++)
+		if (request->same[b] == (int)a && index_writes(&request->kernel->index, b))
+			return true;
+	return false;
 }
 
 bool kernel_in_place(const struct heddle_kernel_request *request,
