@@ -151,6 +151,20 @@ static const char source[] =
     "	uint x = in[get_global_id(0)], y = x;\n"
     "	for (int j = 0; j < n / 4; j++) y = y * 5 + (y >> 7) + 1;\n"
     "	out[get_global_id(0)] = x ? x : y;\n"
+    "}\n"
+    "__kernel void grow(__global uint4 *v, int n)\n"
+    "{\n"
+    "	v[get_global_id(0)] += n;\n"
+    "}\n"
+    "__kernel void grow_far(__global uint4 *v, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	v[i].xyz += v[max(i - n, 0)].w;\n"
+    "}\n"
+    "__kernel void grow_columns(__global uint4 *v, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0) * get_global_size(1) + get_global_id(1);\n"
+    "	v[i].yzw += n * v[i].x;\n"
     "}\n";
 
 enum which {
@@ -755,6 +769,82 @@ static void host_found_in_vain(void **state)
 	host_check(1);
 }
 
+/* ---- vectors of which some numbers change ---- */
+
+static int distance = N / 16;
+
+static void wait_a_while(void *buffers[], void *arg)
+{
+	usleep(20000);
+}
+
+static struct starpu_codelet waits = {.opencl_funcs = {wait_a_while}, .name = "wait_a_while"};
+
+static struct heddle_kernel grow_kernel(const char *name, bool columns)
+{
+	struct heddle_kernel kernel = host_kernel(STENCIL, 0, 0, true);
+
+	kernel.name = name;
+	kernel.global[0] = N / 4;
+	kernel.arguments[0] = host_of(0, N, STARPU_RW, true);
+	kernel.arguments[1] = kernel.arguments[2];
+	kernel.arguments[1].pointer = &distance;
+	kernel.narguments = 2;
+	if (columns) {
+		kernel.dimensions = 2;
+		kernel.global[0] = N / 4 / SIDE;
+		kernel.global[1] = SIDE;
+		kernel.local[0] = kernel.local[1] = 4;
+	}
+	return kernel;
+}
+
+static void grow_model(const char *name, unsigned *v)
+{
+	for (int i = N / 4; i-- > 0;)
+		for (int j = 0; j < 4; j++) {
+			if (!strcmp(name, "grow"))
+				v[4 * i + j] += distance;
+			else if (!strcmp(name, "grow_far") && j < 3)
+				v[4 * i + j] += v[4 * (i > distance ? i - distance : 0) + 3];
+			else if (!strcmp(name, "grow_columns") && j)
+				v[4 * i + j] += distance * v[4 * i];
+		}
+}
+
+static void grow(const char *name, bool columns, const int *worker)
+{
+	struct heddle_kernel kernel = grow_kernel(name, columns);
+
+	kernel.workers = worker;
+	kernel.nworkers = worker != NULL;
+	run(&kernel, NULL);
+	grow_model(name, model[0]);
+}
+
+/* One device has all results. Then parts change some numbers of each vector, and read numbers
+ * beside those of another part, whose device may have done its part before. */
+static void host_numbers_of_vectors(void **state)
+{
+	int ids[2];
+
+	assert_int_equal(starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, 2), 2);
+	for (int round = 0; round < 16; round++) {
+		bool columns = round / 8;
+
+		host_fill();
+		grow("grow", false, &ids[round % 2]);
+		if (round / 4 % 2) {
+			arrays[0][N - 1] = model[0][N - 1] = round;
+			heddle_kernels_changed(&arrays[0][N - 1], ELEMENT);
+		}
+		assert_int_equal(
+		    starpu_task_insert(&waits, STARPU_EXECUTE_ON_WORKER, ids[round / 2 % 2], 0), 0);
+		grow(columns ? "grow_columns" : "grow_far", columns, NULL);
+		host_check(0);
+	}
+}
+
 static void host_random(void **state)
 {
 	static const char *const methods[] = {NULL, "linear", "paper", "single", "published"};
@@ -1168,6 +1258,7 @@ int main(void)
 	    cmocka_unit_test(host_stays),
 	    cmocka_unit_test(host_changes),
 	    cmocka_unit_test(host_found_in_vain),
+	    cmocka_unit_test(host_numbers_of_vectors),
 	    cmocka_unit_test(host_random),
 	    cmocka_unit_test(host_read_at_once),
 	    cmocka_unit_test(host_brought_back),

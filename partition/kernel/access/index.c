@@ -347,9 +347,10 @@ static bool spans_apart(const struct index_window *a, const struct index_window 
 }
 
 /* Between rows a device has what it was sent to read. If no group writes there, all is as after a
- * write of it: one piece, which need not be merged by rows (`v[i].xyz += ...`). If other groups
- * read there, their devices would get it while this one leaves its results, or has not fetched
- * earlier ones: what is written in one piece is of nobody else. */
+ * write of it: one piece, which need not be merged by rows (`v[i].xyz += ...`). Not so if groups of
+ * other ranges read there: their devices would get it while this one leaves its results. Nor if
+ * they write what this range reads: what they take off the device's copy by rows would make more
+ * pieces of its own results than can be told apart. */
 static int gaps_fill(const struct index_kernel *kernel, const struct index_launch *launch,
                      size_t from, size_t n, struct index_use *uses)
 {
@@ -370,7 +371,8 @@ static int gaps_fill(const struct index_kernel *kernel, const struct index_launc
 			continue;
 		error = range_uses(kernel, launch, starts[i], sizes[i], others);
 		for (unsigned a = 0; a < kernel->narguments && a < 64 && !error; a++)
-			if (found >> a & 1 && (i ? !spans_apart(&uses[a].write, &others[a].read)
+			if (found >> a & 1 && (i ? !spans_apart(&uses[a].write, &others[a].read) ||
+			                               !spans_apart(&uses[a].read, &others[a].write)
 			                         : !same_rows(&uses[a].write, &others[a].write)))
 				found &= ~((uint64_t)1 << a);
 	}

@@ -526,10 +526,16 @@ static bool scribbles(const struct heddle_kernel_request *request, unsigned a)
 	return false;
 }
 
+static bool in_one_piece(const struct index_window *window)
+{
+	return index_window_empty(window) || (window->dense && !window->pitch);
+}
+
 /* Whether what is sent of a window includes what only this copy has: windows that cross by rows are
  * sent as a whole, and few pieces include what lies between. Until it is sent other parts may make
- * more pieces of it. */
-static bool sends_own(const struct kept_copy *copy, const struct index_window *read)
+ * more pieces of it: any number, if they write rows.
+ * @param rows this or another part writes rows */
+static bool sends_own(const struct kept_copy *copy, const struct index_window *read, bool rows)
 {
 	const struct kernel_layout layout = kernel_layout(read);
 	struct kernel_span missing[KEPT_PIECES] = {{read->first, read->end}};
@@ -537,7 +543,9 @@ static bool sends_own(const struct kept_copy *copy, const struct index_window *r
 	unsigned n;
 
 	starpu_pthread_mutex_lock(&mutex);
-	if (layout.by_rows)
+	if (rows)
+		n = 1;
+	else if (layout.by_rows)
 		n = kernel_spans_held_window(&copy->held, &layout) < layout.bytes;
 	else
 		n = kernel_spans_missing(&copy->held, read->first, read->end, KEPT_PIECES / 2,
@@ -556,12 +564,13 @@ static int window_home(struct heddle_kernel_request *request, unsigned a,
 {
 	const struct kernel_span read = {use->read.first, use->read.end};
 	const struct kernel_span write = {use->write.first, use->write.end};
+	bool rows = !in_one_piece(&use->write) || !in_one_piece(&request->whole[a].write);
 	int status = 0;
 
 	if (!index_window_empty(&use->read))
-		status =
-		    data_home(request->kept[a], copy && sends_own(copy, &use->read) ? NULL : copy,
-		              read, request->fetched);
+		status = data_home(request->kept[a],
+		                   copy && sends_own(copy, &use->read, rows) ? NULL : copy, read,
+		                   request->fetched);
 	if (!index_window_empty(&use->write) && (!copy || use->write.pitch || !use->write.dense) &&
 	    !status)
 		status = data_home(request->kept[a], NULL, write, request->fetched);
