@@ -241,7 +241,8 @@ struct index_window {
 	size_t pitch; /**< 0: one piece; else above the width */
 	size_t width; /**< of a row; without a pitch of no meaning */
 	bool known;   /**< false: not understood, therefore the whole buffer */
-	bool dense; /**< each byte of it for sure; of writes also what is read and nobody writes */
+	bool dense;   /**< each byte of it for sure; of writes: or as it was, where
+	               * the device was sent it and no group writes */
 };
 
 static inline bool index_window_empty(const struct index_window *window)

@@ -383,7 +383,7 @@ static void data_take(struct heddle_kernel_request *request)
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
-		/* What the kernel does not write of an output stays as it was. */
+		/* What the kernel does not write of data stays as it was. */
 		if (argument->type == HEDDLE_KERNEL_HANDLE && request->same[a] == (int)a)
 			control_data(&request->control, argument->handle,
 			             kernel_kept_writes(request, a) ? STARPU_RW : STARPU_R);
