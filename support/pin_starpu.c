@@ -101,7 +101,9 @@ void heddle_unpin(void *memory, size_t bytes)
 	struct pin whole;
 
 	pthread_mutex_lock(&mutex);
-	if (pins_drop(&pins, (uintptr_t)memory, bytes, &whole))
-		starpu_memory_unpin((void *)whole.base, whole.bytes);
+	/* After StarPU has ended the process has no devices. */
+	if (pins_drop(&pins, (uintptr_t)memory, bytes, &whole) && starpu_is_initialized() &&
+	    starpu_memory_unpin((void *)whole.base, whole.bytes))
+		forget_error(); /* StarPU ended and began again meanwhile */
 	pthread_mutex_unlock(&mutex);
 }

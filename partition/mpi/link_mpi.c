@@ -82,6 +82,8 @@ struct mpi_link {
 	struct pending *pending; /* as many */
 	unsigned n, capacity;
 	struct kept *kept;
+	void *room; /* see mpi_link_room() */
+	void (*room_free)(void *room);
 	long look_ns;  /* until the next look */
 	long slack_ns; /* of the thread before it ran this; 0: not known */
 
@@ -315,6 +317,8 @@ static void kept_free(struct kept *kept)
 static void link_free(struct mpi_link *link)
 {
 	kept_free(link->kept);
+	if (link->room)
+		link->room_free(link->room);
 	mpi_watch_fini(&link->watch);
 	wakes_fini(link);
 	free(link->requests);
@@ -537,6 +541,12 @@ void **mpi_link_keeps(struct mpi_link *link, const char *name, size_t n)
 	kept->next = link->kept;
 	link->kept = kept;
 	return &kept->what;
+}
+
+void **mpi_link_room(struct mpi_link *link, void (*room_free)(void *room))
+{
+	link->room_free = room_free;
+	return &link->room;
 }
 
 unsigned mpi_link_rank(const struct mpi_link *link)

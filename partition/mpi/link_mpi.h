@@ -48,6 +48,11 @@ void mpi_link_close(struct mpi_link *link);
  * @return where a pointer from heap is kept, first NULL; NULL: no memory */
 void **mpi_link_keeps(struct mpi_link *link, const char *name, size_t n);
 
+/** Memory that one loop on the communicator leaves for the next one.
+ * @param room_free frees it, with the communicator
+ * @return where it is kept, first NULL */
+void **mpi_link_room(struct mpi_link *link, void (*room_free)(void *room));
+
 unsigned mpi_link_rank(const struct mpi_link *link);
 unsigned mpi_link_ranks(const struct mpi_link *link);
 MPI_Comm mpi_link_comm(const struct mpi_link *link);

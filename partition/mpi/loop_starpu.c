@@ -120,8 +120,8 @@ static int node_go(struct node *node, const struct heddle_mpi_place *places,
 
 static void node_free(struct node *node)
 {
-	mpi_link_close(node->link);
 	node_ranges_finish(node);
+	mpi_link_close(node->link);
 	node_arrays_finish(node);
 	node_share_end(node);
 	for (unsigned i = 0; i < MPI_MAXARRAYS; i++)
@@ -170,6 +170,7 @@ int heddle_mpi_loop_run(const struct heddle_loop *loop, MPI_Comm comm,
 	}
 	node->rank = mpi_link_rank(node->link);
 	node->nranks = mpi_link_ranks(node->link);
+	node_ranges_begin(node);
 	status = node_go(node, places, ranks);
 	if (!status && stats)
 		*stats = *node->sums;

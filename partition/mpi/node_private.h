@@ -209,6 +209,8 @@ bool node_step(struct node *node);
 bool node_computes(const struct node *node);
 /* It should look for messages again after so many microseconds, or less. */
 double node_look_us(const struct node *node);
+/* Takes the copies of an earlier loop, and leaves them for a later one. */
+void node_ranges_begin(struct node *node);
 void node_ranges_finish(struct node *node);
 
 #endif

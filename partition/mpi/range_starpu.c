@@ -71,6 +71,14 @@ static struct mpi_units window(const struct node_array *array, struct mpi_range 
 	return (struct mpi_units){found.first, found.count};
 }
 
+static void copy_free(struct range_part *part)
+{
+	if (part->copy)
+		heddle_free(part->copy, part->room);
+	part->copy = NULL;
+	part->room = 0;
+}
+
 /* Where the part lies: in the rank's own array, or in a copy. */
 static int part_place(const struct node_array *array, struct range_part *part)
 {
@@ -83,10 +91,11 @@ static int part_place(const struct node_array *array, struct range_part *part)
 		return 0;
 	}
 	if (bytes > part->room) {
-		if (part->copy)
-			heddle_free(part->copy, part->room);
-		part->copy = NULL;
-		part->room = 0;
+		size_t more = part->room + part->room / 2;
+
+		/* What is stolen differs from run to run. */
+		bytes = more > bytes && part->room ? more : bytes;
+		copy_free(part);
 		if (heddle_malloc((void **)&part->copy, bytes))
 			return -ENOMEM;
 		part->room = bytes;
@@ -696,13 +705,55 @@ double node_look_us(const struct node *node)
 	return us;
 }
 
+/* ---- copies ---- */
+
+/* So many bytes of copies stay for the next loop on the communicator: where there are GPUs, memory
+ * takes longer to get and to give back than many ranges to compute. */
+#define ROOM_MOST ((size_t)64 << 20)
+
+struct room {
+	struct range_part parts[NODE_RANGES][MPI_MAXARRAYS];
+};
+
+static void room_free(void *of)
+{
+	struct room *room = of;
+
+	for (unsigned r = 0; r < NODE_RANGES; r++)
+		for (unsigned i = 0; i < MPI_MAXARRAYS; i++)
+			copy_free(&room->parts[r][i]);
+	free(room);
+}
+
+void node_ranges_begin(struct node *node)
+{
+	void **room = mpi_link_room(node->link, room_free);
+
+	if (!*room)
+		*room = calloc(1, sizeof(struct room));
+	for (unsigned r = 0; *room && r < NODE_RANGES; r++) {
+		struct range_part *parts = ((struct room *)*room)->parts[r];
+
+		memcpy(node->ranges[r].parts, parts, sizeof(node->ranges[r].parts));
+		memset(parts, 0, sizeof(node->ranges[r].parts));
+	}
+}
+
 void node_ranges_finish(struct node *node)
 {
+	struct room *room = *mpi_link_room(node->link, room_free);
+	size_t kept = 0;
+
 	for (unsigned r = 0; r < NODE_RANGES; r++)
 		for (unsigned i = 0; i < MPI_MAXARRAYS; i++) {
 			struct range_part *part = &node->ranges[r].parts[i];
 
-			if (part->copy)
-				heddle_free(part->copy, part->room);
+			if (!room || part->room > ROOM_MOST - kept) {
+				copy_free(part);
+				continue;
+			}
+			kept += part->room;
+			room->parts[r][i] =
+			    (struct range_part){.copy = part->copy, .room = part->room};
 		}
 }
