@@ -278,25 +278,18 @@ static size_t alignment_of(const struct heddle_kernel_request *request, unsigned
 	return alignment;
 }
 
-/* Whether a kernel reads what it writes in mode STARPU_W: the windows do not say so. It may store
- * all of a vector to write some of its elements, while another device writes the others. */
-static bool reads_unasked(const struct heddle_kernel_request *request, unsigned a)
+/* Whether a kernel does with an array what its mode does not say, whichever argument it is. In mode
+ * STARPU_W it may read it: windows do not say so, it may store all of a vector to write some of its
+ * elements, while another device writes the others. What it writes in mode STARPU_R is perhaps
+ * read-only memory. */
+static bool does_unasked(const struct heddle_kernel_request *request, unsigned a,
+                         enum starpu_data_access_mode mode,
+                         bool (*does)(const struct index_kernel *kernel, unsigned argument))
 {
-	if (request->given.arguments[a].mode != STARPU_W)
+	if (request->given.arguments[a].mode != mode)
 		return false;
 	for (unsigned b = 0; b < request->given.narguments; b++)
-		if (request->same[b] == (int)a && index_reads(&request->kernel->index, b))
-			return true;
-	return false;
-}
-
-/* Whether a kernel writes what it has in mode STARPU_R. Such memory is perhaps read-only. */
-static bool writes_unasked(const struct heddle_kernel_request *request, unsigned a)
-{
-	if (request->given.arguments[a].mode != STARPU_R)
-		return false;
-	for (unsigned b = 0; b < request->given.narguments; b++)
-		if (request->same[b] == (int)a && index_writes(&request->kernel->index, b))
+		if (request->same[b] == (int)a && does(&request->kernel->index, b))
 			return true;
 	return false;
 }
@@ -307,12 +300,13 @@ bool kernel_in_place(const struct heddle_kernel_request *request,
 {
 	if (!device->in_host_memory || kernel_image_of(&request->given.arguments[a]) ||
 	    (uintptr_t)kernel_host_of(request, a) % alignment_of(request, a) ||
-	    writes_unasked(request, a))
+	    does_unasked(request, a, STARPU_R, index_writes))
 		return false;
 	/* A dry run must not write into the host's array. A failed part is undone from a copy,
 	 * which needs a window that no other device writes into. */
 	return index_window_empty(&use->write) ||
-	       (!dry && ((index_window_empty(&use->read) && !reads_unasked(request, a)) ||
+	       (!dry && ((index_window_empty(&use->read) &&
+	                  !does_unasked(request, a, STARPU_W, index_reads)) ||
 	                 (use->write.dense && !use->write.pitch)));
 }
 
