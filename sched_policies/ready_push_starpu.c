@@ -219,7 +219,7 @@ static bool others_look(const struct ready_context *c, const struct eligible *el
 static void eligible_wake(struct ready_context *c, const struct eligible *eligible,
                           struct wake_list *list)
 {
-	bool works = false; /* somebody of that class does who may run it */
+	bool works = false; /* one of that class that may run it is at work */
 	int *ids;
 	unsigned n;
 
