@@ -196,6 +196,7 @@ sim_tests = \
 sim_programs = \
 	tests/sim/flow \
 	tests/sim/graph \
+	tests/sim/graphs \
 	tests/sim/jobs \
 	tests/sim/loop \
 	tests/sim/stuck \
@@ -343,6 +344,7 @@ sim_scripts = \
 	tests/sim/factor.sh \
 	tests/sim/flow.sh \
 	tests/sim/graph.sh \
+	tests/sim/graphs.sh \
 	tests/sim/jobs.sh \
 	tests/sim/late.sh \
 	tests/sim/nbia.sh \
@@ -414,6 +416,7 @@ EXTRA_DIST += \
 	tests/run \
 	tests/sim/ranks.c \
 	tests/sim/simulated.h \
+	tests/sim/graphs-table \
 	tests/sim/jobs-table \
 	tests/sim/tiles-table \
 	tests/sim/wavefront.h \
@@ -457,7 +460,7 @@ check-starpu: all
 # are the same there, and what is not called through StarPU.
 if USE_SIMGRID
 series_tests = $(sim_tests) tests/sim/bench.sh tests/sim/factor.sh tests/sim/flow.sh tests/sim/graph.sh \
-	tests/sim/jobs.sh tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
+	tests/sim/graphs.sh tests/sim/jobs.sh tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
 	tests/sim/tiles.sh tests/sim/usage.sh tests/sim/wave_apps.sh
 else
 series_tests = $(starpu_tests) tests/mpi/flows.sh tests/mpi/loops.sh tests/mpi/waves.sh tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh

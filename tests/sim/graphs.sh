@@ -1,0 +1,24 @@
+#!/bin/sh
+# Random task graphs on simulated machines: each task runs once, and after what it depends on.
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Time limit: 300 s
+. "$top_srcdir/tests/tools/common.sh"
+
+seed=${HEDDLE_TEST_SEED:-$(date +%s)}
+echo "HEDDLE_TEST_SEED=$seed"
+for n in 0 1 2 3; do
+	graph=$((seed + n))
+	machine=$("$top_builddir/tests/sim/graphs" $graph)
+	for policy in heddle odds hdss dmdas; do
+		echo "$graph, $machine, $policy"
+		STARPU_SCHED=$policy HEDDLE_ESTIMATE=online,neighbours \
+			"$top_builddir/bin/heddle-simulate" --platform "$machine" -- \
+			"$top_builddir/tests/sim/graphs" $graph 2 >"$work/out" 2>"$work/messages" ||
+			fail "$graph, $policy: $(tail -n 5 "$work/messages")"
+		cat "$work/out"
+		grep -q 'us: ' "$work/out" || fail "$graph, $policy: the simulation ended early"
+	done
+done
+[ "$failures" = 0 ]
