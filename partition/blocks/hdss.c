@@ -413,6 +413,20 @@ static double confirmed_limit(const struct heddle_strategy *b, unsigned worker)
 	             : HUGE_VAL;
 }
 
+/* Whether only a worker's block under way will tell what the next one takes. Far larger ones would
+ * wait behind it. */
+static bool answer_is_missing(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct blocks_worker *w = &b->workers[worker];
+
+	if (!w->under_way || h->known || b->stream || !b->parameters[HDSS_JUMP])
+		return false;
+	if (h->agree[w->given.kind] || w->given.rate > 0)
+		return false;
+	return !h->worker[worker].answered || !h->estimates[worker].sized;
+}
+
 static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
@@ -427,6 +441,8 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 		return 0;
 	if (!h->completion && (adaptive_left(b) <= 0 || all_learned(b)))
 		h->completion = true;
+	if (h->completion && answer_is_missing(b, worker))
+		return 0;
 	if (!w->learned && worker_learned(b, worker))
 		w->learned = true;
 	if (h->completion || (w->learned && b->parameters[HDSS_EACH])) {

@@ -31,8 +31,9 @@
 #define SHORTEST_SLICE 0.005
 #define SHORTEST_STARTS 10
 /* While nobody knows what the last iterations cost, the last blocks may take this part of so many
- * starts, and less the smaller the worker's part of all is, for which one more start costs little.
- * They take all of them where a start is so much of the run, ... */
+ * starts, and less the smaller the worker's part of all is, for which one more start costs little,
+ * or in a pipeline, which hides starts. They take all of them where a start is so much of the run,
+ * ... */
 #define LEAST_OF_STARTS 0.5
 #define LEAST_OF_SMALL 0.2
 #define STARTS_OF_SHARE 2.5
@@ -64,7 +65,7 @@
 #define SAFE_PART 0.7
 #define SAFE_PIPELINED 0.4
 /* A block after one that was mostly start, this part of the run at least, takes this part of it,
- * and of what is left. */
+ * and of what is left, divided by all accelerators. */
 #define BLIND_START 0.01
 #define BLIND_PART 0.5
 #define BLIND_REST 0.1
@@ -615,12 +616,15 @@ static double shortest_us(const struct heddle_strategy *b, unsigned worker)
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
 	double part = estimate->start / (DEAR_START * h->run);
+	bool pipelined = h->worker[worker].pipelined;
 
 	if (h->known || estimate->rate > MOST_SHARE * h->rates ||
 	    b->remaining < FEW_ITERATIONS * b->nworkers)
 		part = 1;
+	else if (pipelined)
+		part *= part;
 	part = hdss_larger(
-	    hdss_smaller(LEAST_OF_STARTS,
+	    hdss_smaller(pipelined ? LEAST_OF_SMALL : LEAST_OF_STARTS,
 	                 hdss_larger(LEAST_OF_SMALL, STARTS_OF_SHARE * estimate->rate / h->rates)),
 	    hdss_smaller(part, 1));
 	return hdss_larger(SHORTEST_SLICE * h->run, part * SHORTEST_STARTS * estimate->start);
@@ -777,8 +781,9 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 		limit = hdss_larger(limit, blocks_hdss_jump(b, worker));
 		n = hdss_larger(n, blocks_hdss_jump(b, worker));
 		if (mostly_start(b, worker)) {
-			n = hdss_larger(n,
-			                hdss_smaller(BLIND_PART * most, BLIND_REST * hdss_left(b)));
+			double rest = BLIND_REST * hdss_left(b) / hdss_accelerators(b);
+
+			n = hdss_larger(n, hdss_smaller(BLIND_PART * most, rest));
 			limit = hdss_larger(limit, n);
 		}
 		n = hdss_smaller(most, n);

@@ -234,13 +234,22 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 	return 0;
 }
 
+/* How many blocks a worker may have now: as in loops one in the adaptive phase. */
+static unsigned runner_depth(const struct replay *r, unsigned worker)
+{
+	unsigned depth = r->overlaps ? r->runners[worker].worker->depth : 1;
+
+	return depth > 1 && heddle_strategy_phase(r->strategy, worker) == HEDDLE_PHASE_COMPLETION
+	           ? depth
+	           : 1;
+}
+
 /* Gives a worker blocks until its queue is full or the strategy gives none. */
 static int runner_fill(struct replay *r, unsigned worker)
 {
 	struct runner *runner = &r->runners[worker];
-	unsigned depth = r->overlaps && runner->worker->depth ? runner->worker->depth : 1;
 
-	while (!runner->failed && runner->queued < depth) {
+	while (!runner->failed && runner->queued < runner_depth(r, worker)) {
 		size_t n = heddle_strategy_next(r->strategy, worker);
 		int error;
 
