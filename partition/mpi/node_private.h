@@ -59,6 +59,7 @@ struct node_range {
 	enum range_state state;
 	struct mpi_range range;
 	struct range_part parts[MPI_MAXARRAYS];
+	size_t came;        /* iterations whose data was fetched: others may have taken some */
 	unsigned under_way; /* transfers */
 	double asked_us;    /* later by what rank 0 had nothing for it */
 	double granted_us;
@@ -120,7 +121,8 @@ struct node {
 enum node_message {
 	NODE_ASK,   /* to rank 0: a range, please */
 	NODE_GRANT, /* from rank 0: iterations first to first + n - 1, which are at home on `rank`;
-	             * asked for us before; array: ranks steal, 2: others may steal from it */
+	             * asked for us before; array: ranks steal, 2: nothing of it has to be fetched
+	             * but rows of windows */
 	NODE_PROGRESS,  /* to rank 0: n iterations of this rank's range are not computed; one takes
 	                 * its workers us, 0: not known */
 	NODE_GIVE_UP,   /* from rank 0: give up n iterations of the `first` that are left */

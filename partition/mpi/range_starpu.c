@@ -52,7 +52,8 @@ static void tell_completed(const struct node_range *range, double us, int status
 
 static void tell_moved(const struct node_range *range)
 {
-	double us = range->arrived_us - range->granted_us + starpu_timing_now() - range->ended_us;
+	double us = (range->arrived_us - range->granted_us) * range->range.n / range->came +
+	            starpu_timing_now() - range->ended_us;
 
 	mpi_link_tell(range->node->link, 0,
 	              &(struct mpi_message){.type = NODE_MOVED, .n = range->range.n, .us = us});
@@ -163,7 +164,8 @@ static void part_send(struct node_range *range, unsigned i)
 	struct node_array *array = &node->arrays[i];
 	struct range_part *part = &range->parts[i];
 	size_t unit = node_array_unit(array), most = mpi_rows_most(unit);
-	struct mpi_units left = part->units, piece;
+	/* Others may have the rest. */
+	struct mpi_units left = window(array, range->range), piece;
 	unsigned to;
 
 	while ((piece = mpi_layout_cut(&array->layout, &left, most, &to)).count) {
@@ -242,7 +244,7 @@ static void range_arrive(struct node_range *range)
 
 	range->state = RANGE_ARRIVING;
 	range->granted_us = starpu_timing_now();
-	range->told_left = range->range.n;
+	range->told_left = range->came = range->range.n;
 	range->rest_us = 0;
 	for (unsigned i = 0; !status && i < node->narrays; i++) {
 		if (node_array_shared(&node->arrays[i]))
@@ -317,9 +319,9 @@ void node_granted(struct node *node, const struct mpi_message *message)
 	range->range = (struct mpi_range){message->first, message->n, message->rank};
 	range->asked_us += message->us;
 	range->edge = false;
-	range->shrinks = message->array == 2;
+	range->shrinks = message->array;
 	node->steals = message->array;
-	if (range->shrinks && range->range.home == node->rank)
+	if (message->array == 2 && range->range.home == node->rank)
 		edges_split(range);
 	range_arrive(range);
 }
@@ -593,7 +595,7 @@ static bool range_step(struct node_range *range)
 		if (range->under_way)
 			return false;
 		range->arrived_us = starpu_timing_now();
-		if (!range->shrinks)
+		if (is_abroad(range))
 			node->answer_us = range->arrived_us - range->asked_us;
 		/* After a failure elsewhere it would be computed for nothing. */
 		if (node->ending)

@@ -19,16 +19,18 @@
 struct peer {
 	size_t begin, end; /* its home, until it begins */
 	bool begun;
-	bool computes;   /* has a range that is not completed */
-	bool stolen;     /* what it computes is, ... */
-	double before;   /* ... and the pace that it had before; 0: not known */
-	size_t left;     /* of its range, when it told last, ... */
-	double told_us;  /* ... which was then */
-	size_t next;     /* of the range that it has for afterwards */
-	double pace;     /* 0: not known */
-	double asked_us; /* since when it wants a range; below 0: it does not */
-	bool waits;      /* another one is asked for it */
-	bool asked;      /* to give some up, for the thief */
+	bool computes;      /* has a range that is not completed */
+	unsigned home;      /* the rank where what it computes is at home */
+	bool stolen;        /* what it computes is, ... */
+	double before;      /* ... and the pace that it had before; 0: not known */
+	size_t left;        /* of its range, when it told last, ... */
+	double told_us;     /* ... which was then */
+	size_t next;        /* of the range that it has for afterwards, ... */
+	unsigned next_home; /* ... and where that is at home */
+	double pace;        /* 0: not known */
+	double asked_us;    /* since when it wants a range; below 0: it does not */
+	bool waits;         /* another one is asked for it */
+	bool asked;         /* to give some up, for the thief */
 	unsigned thief;
 	bool nothing; /* it had nothing to give up */
 };
@@ -144,8 +146,7 @@ static unsigned victim_find(const struct mpi_steals *steals, double now, double 
 		const struct peer *peer = &steals->peers[r];
 		struct estimate of = estimate(peer, now, known);
 
-		if (peer->asked || peer->nothing ||
-		    (peer->begun && peer->stolen && steals->homes) || !(of.left * of.pace > most))
+		if (peer->asked || peer->nothing || !(of.left * of.pace > most))
 			continue;
 		most = of.left * of.pace;
 		found = r;
@@ -207,9 +208,10 @@ void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us)
 }
 
 /* Its next range begins. */
-static void begin(struct peer *peer, size_t n, bool stolen, double now)
+static void begin(struct peer *peer, size_t n, unsigned home, bool stolen, double now)
 {
 	peer->begun = true;
+	peer->home = home;
 	peer->computes = n;
 	peer->left = n;
 	peer->told_us = now;
@@ -218,16 +220,19 @@ static void begin(struct peer *peer, size_t n, bool stolen, double now)
 	peer->nothing = false;
 }
 
-static void has(struct mpi_steals *steals, unsigned rank, size_t n, bool stolen, double now)
+static void has(struct mpi_steals *steals, unsigned rank, const struct mpi_range *range,
+                bool stolen, double now)
 {
 	struct peer *peer = &steals->peers[rank];
 
 	peer->asked_us = -1;
 	peer->waits = false;
-	if (peer->computes)
-		peer->next += n;
-	else
-		begin(peer, n, stolen, now);
+	if (peer->computes) {
+		peer->next += range->n;
+		peer->next_home = range->home;
+	} else {
+		begin(peer, range->n, range->home, stolen, now);
+	}
 }
 
 bool mpi_steals_own(struct mpi_steals *steals, unsigned rank, double now_us,
@@ -239,7 +244,7 @@ bool mpi_steals_own(struct mpi_steals *steals, unsigned rank, double now_us,
 		return false;
 	*range = (struct mpi_range){peer->begin, peer->end - peer->begin,
 	                            steals->homes ? rank : steals->given.nranks};
-	has(steals, rank, range->n, false, now_us);
+	has(steals, rank, range, false, now_us);
 	return true;
 }
 
@@ -311,8 +316,11 @@ bool mpi_steals_given(struct mpi_steals *steals, unsigned victim, size_t first, 
 	/* One that computes has told what is left. */
 	if (!peer->begun)
 		peer->end -= n;
-	*range = (struct mpi_range){first, n, steals->homes ? victim : steals->given.nranks};
-	has(steals, *thief, n, true, now_us);
+	*range = (struct mpi_range){first, n,
+	                            !steals->homes ? steals->given.nranks
+	                            : peer->begun  ? peer->home
+	                                           : victim};
+	has(steals, *thief, range, true, now_us);
 	return true;
 }
 
@@ -356,7 +364,7 @@ void mpi_steals_completed(struct mpi_steals *steals, unsigned rank, size_t n, do
 		range_note(steals, peer, n, us);
 	if (peer->pace <= 0)
 		peer->pace = us / n;
-	begin(peer, peer->next, true, now_us);
+	begin(peer, peer->next, peer->next_home, true, now_us);
 	peer->next = 0;
 	steals->left -= n;
 }

@@ -65,7 +65,7 @@ bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal 
 /** Whether a rank has begun; else what is stolen from it is what comes last before `end`. */
 bool mpi_steals_begun(const struct mpi_steals *steals, unsigned rank, size_t *end);
 
-/** A rank has given iterations up, which the thief has now; or none.
+/** A rank has given iterations up, at home or stolen, which the thief has now; or none.
  * @param[out] thief that asked
  * @return false: there was none */
 bool mpi_steals_given(struct mpi_steals *steals, unsigned victim, size_t first, size_t n,

@@ -7,6 +7,7 @@
  * Usage: loops random SEED COUNT [delays]
  *        loops memory
  *        loops slow
+ *        loops dear
  *        loops CASE
  */
 #include "config.h"
@@ -408,17 +409,31 @@ static void compute_slowly(void *buffers[], void *arg)
 
 static struct starpu_codelet slow = {.cpu_funcs = {compute_slowly}, .name = "slow"};
 
-/* The last rank would take a second for its part. It gives iterations up while nobody knows how
- * long it takes, though its first block is a tenth of them. */
-static int run_slow(void)
+/* The last iterations cost up to 50 times as much as the first ones. */
+static void compute_dear_end(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	uint32_t *data = (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	usleep((20 + 1000 * block->start / block->total) * block->n);
+	for (size_t i = 0; i < block->n; i++)
+		data[i]++;
+}
+
+static struct starpu_codelet dear = {.cpu_funcs = {compute_dear_end}, .name = "dear"};
+
+/* Runs it over all ranks, each of which has its part, and looks whether all is computed once.
+ * @return iterations of the last rank */
+static size_t run_stealing(struct starpu_codelet *of, size_t part)
 {
 	static uint32_t data[N];
-	size_t part = N / nranks, iterations;
 	struct heddle_mpi_place place = {HEDDLE_MPI_BLOCKS, 0};
 	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
-	struct heddle_loop loop = {.codelet = &slow, .n = nranks * part, .naccesses = 1};
+	struct heddle_loop loop = {.codelet = of, .n = nranks * part, .naccesses = 1};
+	size_t iterations;
 	int status;
 
+	memset(data, 0, sizeof(data));
 	starpu_vector_data_register(&loop.accesses[0].handle, STARPU_MAIN_RAM, (uintptr_t)data,
 	                            part, sizeof(*data));
 	loop.accesses[0].mode = STARPU_RW;
@@ -431,11 +446,29 @@ static int run_slow(void)
 		if (data[i] != 1)
 			wrong("a number", i);
 	iterations = ranks[nranks - 1].iterations;
+	free(ranks);
+	return iterations;
+}
+
+/* The last rank would take a second for its part. It gives iterations up while nobody knows how
+ * long it takes, though its first block is a tenth of them. */
+static int run_slow(void)
+{
+	size_t part = N / nranks, iterations = run_stealing(&slow, part);
+
 	if (iterations > part / 2)
 		wrong("iterations of the slow rank", iterations);
 	printf("rank %d: %zu iterations of the slow rank, %d failures\n", rank, iterations,
 	       failures);
-	free(ranks);
+	return failures;
+}
+
+/* Ranks whose own iterations are cheap steal too many of the dear ones, and give them up again. */
+static int run_dear(void)
+{
+	for (int run = 0; run < 3; run++)
+		run_stealing(&dear, N / nranks);
+	printf("rank %d: dear, %d failures\n", rank, failures);
 	return failures;
 }
 
@@ -453,6 +486,8 @@ static int run_case(const char *what)
 		return run_memory();
 	if (!strcmp(what, "slow"))
 		return run_slow();
+	if (!strcmp(what, "dear"))
+		return run_dear();
 	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
 		pause();
 	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data,

@@ -26,6 +26,9 @@ for STARPU_SCHED in eager hdss; do
 	expect 0 ', 0 failures' ranks 4 "$loops" slow
 done
 
+# Ranks steal from those that have stolen.
+expect 0 ', 0 failures' ranks 4 "$loops" dear
+
 # refused CASE TEXT: all ranks say the same, and none runs anything.
 refused() {
 	expect 0 "$2" ranks 4 "$loops" "$1"
