@@ -11,8 +11,6 @@ libheddle_pure_la_SOURCES += \
 	estimator/history.h \
 	estimator/knn.c \
 	estimator/knn.h \
-	estimator/local_fit.c \
-	estimator/local_fit.h \
 	estimator/platform.c \
 	estimator/platform.h \
 	estimator/profile.c \
@@ -26,7 +24,9 @@ libheddle_pure_la_SOURCES += \
 	estimator/rate_fit.c \
 	estimator/rate_fit.h \
 	estimator/robust.c \
-	estimator/robust.h
+	estimator/robust.h \
+	estimator/surface.c \
+	estimator/surface.h
 libheddle_la_SOURCES += \
 	estimator/device_class_starpu.c \
 	estimator/estimate_starpu.c \

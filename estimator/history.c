@@ -11,13 +11,12 @@
 #include <string.h>
 
 #include "estimator/history.h"
-#include "estimator/local_fit.h"
+#include "estimator/surface.h"
 
 _Static_assert(HEDDLE_PROFILE_KEY == HEDDLE_HISTORY_NAME, "names of parameters are keys");
 _Static_assert(HEDDLE_PROFILE_TEXT >= HEDDLE_HISTORY_WORD, "categories are words");
 
-_Static_assert(HEDDLE_LOCAL_FIT_POINTS == HEDDLE_KNN_MAXK, "a surface takes the nearest points");
-_Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
+_Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_SURFACE_DIMENSIONS,
                "a coordinate for each dimension, and one for the work");
 
 /* What is expected of times as logarithms. Measured ones are off by NOISE, exponents by SLOPE. What
@@ -53,8 +52,23 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 /* No weight distinguishes points that are nearer than that. */
 #define NEAR 0.1
 
+struct heddle_history_surface {
+	struct heddle_surface surface;
+	size_t points[HEDDLE_HISTORY_SURFACE];
+	double origin[HEDDLE_HISTORY_DIMENSIONS]; /* logarithms, from which coordinates count */
+	double memory[HEDDLE_SURFACE_MEMORY(HEDDLE_HISTORY_SURFACE)];
+};
+
+static void surface_drop(struct heddle_history *history, unsigned class)
+{
+	free(history->surfaces[class]);
+	history->surfaces[class] = NULL;
+}
+
 void heddle_history_free(struct heddle_history *history)
 {
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++)
+		surface_drop(history, c);
 	free(history->points);
 	free(history->words);
 	memset(history, 0, sizeof(*history));
@@ -97,6 +111,8 @@ int heddle_history_dimension(struct heddle_history *history, const char *name, b
 		return -ENOSPC;
 	strcpy(history->names[d], name);
 	history->dimensions[d] = (struct heddle_knn_dimension){.categorical = categorical};
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++)
+		surface_drop(history, c);
 	history->ndimensions++;
 	*dimension = d;
 	return 0;
@@ -191,12 +207,58 @@ size_t heddle_history_find(const struct heddle_history *history, const double *v
 	return p;
 }
 
+/* Where something is on a surface. @return false: not all of its numbers have logarithms */
+static bool place_take(const struct heddle_history *history, const double *values,
+                       const double *logs, const double *origin, double *place)
+{
+	for (unsigned d = 0; d < history->ndimensions; d++) {
+		place[d] = history->dimensions[d].categorical ? values[d] : logs[d] - origin[d];
+		if (isnan(place[d]))
+			return false;
+	}
+	return true;
+}
+
+/* The number of points on it when it is none of them. */
+static unsigned surface_index(const struct heddle_history_surface *of, size_t point)
+{
+	unsigned i = 0;
+
+	while (i < of->surface.n && of->points[i] != point)
+		i++;
+	return i;
+}
+
+/* @return false: there is no room, it has no place, or shorter times have come since the law was
+ * learned */
+static bool surface_take(const struct heddle_history *history, struct heddle_history_surface *of,
+                         size_t point, double us)
+{
+	const struct heddle_history_point *p = &history->points[point];
+	double place[HEDDLE_HISTORY_DIMENSIONS];
+	unsigned i = surface_index(of, point);
+
+	if (!(us > 0) || of->surface.start > MOST_START * us)
+		return false;
+	if (i < of->surface.n) {
+		heddle_surface_set(&of->surface, i, log(us));
+		return true;
+	}
+	if (i == of->surface.room || !place_take(history, p->values, p->logs, of->origin, place))
+		return false;
+	heddle_surface_add(&of->surface, place, log(us), 1);
+	of->points[i] = point;
+	return true;
+}
+
 void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us)
 {
 	double *place = &history->points[point].us[class];
 
 	history->known[class] += (us > 0) - (*place > 0);
 	*place = us;
+	if (history->surfaces[class] && !surface_take(history, history->surfaces[class], point, us))
+		surface_drop(history, class);
 }
 
 /* Whether a point has times on all classes of a mask. */
@@ -440,63 +502,89 @@ static enum work work_of(const struct question *q, const struct heddle_knn *knn)
 	return counted ? OPERATIONS : sized ? SIZES : NO_WORK;
 }
 
-/* The points of a surface, but for their heights. @return whether their work is known */
-static bool points_place(const struct question *q, const struct heddle_knn *knn,
-                         struct heddle_local_fit_point *points)
-{
-	double reach = reach_of(q, knn);
-	enum work work = work_of(q, knn);
-	unsigned last = q->history->ndimensions;
-
-	for (unsigned i = 0; i < knn->found; i++) {
-		const struct heddle_history_point *point =
-		    &q->history->points[knn->nearest[i].point];
-		double far = knn->nearest[i].distance / reach;
-
-		points[i].weight = exp(fmax(-far * far, LEAST_WEIGHT));
-		for (unsigned d = 0; d < last; d++)
-			points[i].x[d] = step(q, point, d);
-		points[i].x[last] = work == OPERATIONS ? log(point->operations / q->operations)
-		                    : work == SIZES    ? growth(q->sizes, point->sizes)
-		                                       : 0;
-	}
-	return work != NO_WORK;
-}
-
-static struct heddle_local_fit_surface surface_of(const struct heddle_history *history,
-                                                  const struct heddle_history_law *law)
+static struct heddle_surface_law law_of(const struct heddle_history *history,
+                                        const struct heddle_history_law *law)
 {
 	double noise = law->noise > 0 ? law->noise : NOISE;
-	struct heddle_local_fit_surface surface = {.stiffness = noise * noise / (SLOPE * SLOPE),
-	                                           .bend = BEND * BEND / (noise * noise),
-	                                           .reach = REACH,
-	                                           .start = law->start};
+	struct heddle_surface_law surface = {.stiffness = noise * noise / (SLOPE * SLOPE),
+	                                     .bend = BEND * BEND / (noise * noise),
+	                                     .reach = REACH,
+	                                     .start = law->start};
 
 	memcpy(surface.relevance, law->relevance, history->ndimensions * sizeof(double));
 	return surface;
 }
 
+/* The point's coordinates, from the task. */
+static void point_place(const struct question *q, const struct heddle_history_point *point,
+                        enum work work, double *x)
+{
+	unsigned last = q->history->ndimensions;
+
+	for (unsigned d = 0; d < last; d++)
+		x[d] = step(q, point, d);
+	x[last] = work == OPERATIONS ? log(point->operations / q->operations)
+	          : work == SIZES    ? growth(q->sizes, point->sizes)
+	                             : 0;
+}
+
 /* The logarithm of the task's time on a class by points near it, of which there is one at least.
  * @param[in,out] slopes expected where sizes are not known; those of the plane */
+static double fit_near(const struct question *q, const struct heddle_knn *knn, unsigned class,
+                       double *slopes)
+{
+	static const double here[HEDDLE_SURFACE_DIMENSIONS];
+	struct heddle_surface_law law = law_of(q->history, &q->history->laws[class]);
+	double memory[HEDDLE_SURFACE_MEMORY(HEDDLE_KNN_MAXK)], reach = reach_of(q, knn);
+	unsigned last = q->history->ndimensions;
+	enum work work = work_of(q, knn);
+	struct heddle_surface surface;
+
+	if (work != NO_WORK) {
+		memset(slopes, 0, HEDDLE_SURFACE_DIMENSIONS * sizeof(*slopes));
+		slopes[last] = growth_of(q->history, class);
+	}
+	/* Shorter ones may have come since the law was learned. */
+	for (unsigned i = 0; i < knn->found; i++)
+		law.start = fmin(law.start,
+		                 MOST_START * q->history->points[knn->nearest[i].point].us[class]);
+	heddle_surface_begin(&surface, &law, last + 1, 0, slopes, HEDDLE_KNN_MAXK, memory);
+	for (unsigned i = 0; i < knn->found; i++) {
+		const struct heddle_history_point *point =
+		    &q->history->points[knn->nearest[i].point];
+		double x[HEDDLE_SURFACE_DIMENSIONS], far = knn->nearest[i].distance / reach;
+
+		point_place(q, point, work, x);
+		heddle_surface_add(&surface, x, log(point->us[class]),
+		                   exp(fmax(-far * far, LEAST_WEIGHT)));
+	}
+	heddle_surface_slopes(&surface, slopes);
+	return heddle_surface_value(&surface, here);
+}
+
+/* The surface that the task has a place on. NULL: there is none */
+static struct heddle_history_surface *surface_of(const struct question *q, unsigned class,
+                                                 double *place)
+{
+	struct heddle_history_surface *of = q->history->surfaces[class];
+
+	return of && place_take(q->history, q->values, q->logs, of->origin, place) ? of : NULL;
+}
+
+/* As fit_near(), or by all points. */
 static double fit(const struct question *q, const struct heddle_knn *knn, unsigned class,
                   double *slopes)
 {
-	struct heddle_local_fit_surface surface = surface_of(q->history, &q->history->laws[class]);
-	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
-	unsigned last = q->history->ndimensions;
+	double place[HEDDLE_HISTORY_DIMENSIONS];
+	struct heddle_history_surface *of = surface_of(q, class, place);
+	unsigned own;
 
-	if (points_place(q, knn, points)) {
-		memset(slopes, 0, HEDDLE_LOCAL_FIT_DIMENSIONS * sizeof(*slopes));
-		slopes[last] = growth_of(q->history, class);
-	}
-	for (unsigned i = 0; i < knn->found; i++) {
-		double us = q->history->points[knn->nearest[i].point].us[class];
-
-		points[i].y = log(us);
-		/* Shorter ones may have come since the law was learned. */
-		surface.start = fmin(surface.start, MOST_START * us);
-	}
-	return heddle_local_fit(points, knn->found, last + 1, &surface, slopes);
+	if (!of)
+		return fit_near(q, knn, class, slopes);
+	heddle_surface_slopes(&of->surface, slopes);
+	own = surface_index(of, q->leave_out);
+	return own < of->surface.n ? heddle_surface_without(&of->surface, own)
+	                           : heddle_surface_value(&of->surface, place);
 }
 
 /* How much longer the task takes than expected, as a logarithm, by a class where its time is
@@ -505,7 +593,7 @@ static double surprise(const struct question *q, const double *us, const double 
                        unsigned class)
 {
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
-		double its[HEDDLE_LOCAL_FIT_DIMENSIONS], away;
+		double its[HEDDLE_SURFACE_DIMENSIONS], away;
 		unsigned both = 1u << c | 1u << class;
 		struct heddle_knn knn;
 
@@ -532,24 +620,30 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 	    .leave_out = leave_out,
 	    .k = k,
 	};
-	double known[HEDDLE_HISTORY_CLASSES], slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0}, y_base = 0;
+	double known[HEDDLE_HISTORY_CLASSES], slopes[HEDDLE_SURFACE_DIMENSIONS] = {0}, y_base = 0;
 	unsigned base = best_known(history), masks[HEDDLE_HISTORY_CLASSES];
+	double place[HEDDLE_HISTORY_DIMENSIONS];
 	struct heddle_knn knn[HEDDLE_HISTORY_CLASSES];
+	bool whole[HEDDLE_HISTORY_CLASSES]; /* by a surface through all points */
 
 	logs_take(history, values, q.logs);
 	memcpy(known, us, sizeof(known));
-	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++)
-		masks[c] = history->known[c] && (c == base || !(us[c] > 0)) ? 1u << c : 0;
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
+		bool wanted = history->known[c] && (c == base || !(us[c] > 0));
+
+		whole[c] = wanted && surface_of(&q, c, place);
+		masks[c] = wanted && !whole[c] ? 1u << c : 0;
+	}
 	nearest_find(&q, masks, HEDDLE_HISTORY_CLASSES, knn);
 	slopes_expect(history, base, slopes);
-	if (knn[base].found)
+	if (whole[base] || knn[base].found)
 		y_base = fit(&q, &knn[base], base, slopes);
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
-		double its[HEDDLE_LOCAL_FIT_DIMENSIONS], y;
+		double its[HEDDLE_SURFACE_DIMENSIONS], y;
 
-		if (us[c] > 0 || !knn[c].found)
+		if (us[c] > 0 || !(whole[c] || knn[c].found))
 			continue;
-		for (unsigned d = 0; d < HEDDLE_LOCAL_FIT_DIMENSIONS; d++)
+		for (unsigned d = 0; d < HEDDLE_SURFACE_DIMENSIONS; d++)
 			its[d] = slopes[d] * growth_of(history, c) / growth_of(history, base);
 		y = c == base ? y_base : fit(&q, &knn[c], c, its);
 		y += surprise(&q, known, slopes, c);
@@ -570,38 +664,52 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 #define STEP 0.7
 #define FINE 0.3
 
-/* Points of a class, some if there are many. */
+/* Points that count: an even part of all if there are more. */
+#define SAMPLE 48
+
+/* Points of a class. */
 struct sample {
-	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
-	double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS];
-	double least_us;
-	unsigned n;
+	double x[SAMPLE][HEDDLE_SURFACE_DIMENSIONS], y[SAMPLE];
+	double slopes[HEDDLE_SURFACE_DIMENSIONS];
+	double least_us; /* of all */
+	unsigned n, words;
 };
+
+static unsigned words_of(const struct heddle_history *history)
+{
+	unsigned words = 0;
+
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		words |= (unsigned)history->dimensions[d].categorical << d;
+	return words;
+}
 
 static void sample_take(const struct heddle_history *history, unsigned class, struct sample *sample)
 {
 	size_t known = history->known[class], seen = 0;
 	struct question q = {.history = history};
 
-	*sample = (struct sample){.least_us = INFINITY};
+	*sample = (struct sample){.least_us = INFINITY, .words = words_of(history)};
 	slopes_expect(history, class, sample->slopes);
 	for (size_t p = 0; p < history->npoints; p++) {
 		const struct heddle_history_point *at = &history->points[p];
-		struct heddle_local_fit_point *point = &sample->points[sample->n];
 
-		/* Evenly: the n-th is taken when n / room of all were seen. */
-		if (!(at->us[class] > 0) || seen++ * HEDDLE_LOCAL_FIT_POINTS < sample->n * known)
+		if (!(at->us[class] > 0))
 			continue;
-		if (!sample->n++) {
+		sample->least_us = fmin(sample->least_us, at->us[class]);
+		/* Evenly: the n-th is taken when n / SAMPLE of all were seen. */
+		if (seen++ * SAMPLE < sample->n * known || sample->n == SAMPLE)
+			continue;
+		if (!sample->n) {
 			q.values = at->values;
 			logs_take(history, at->values, q.logs);
 		}
-		*point = (struct heddle_local_fit_point){.y = log(at->us[class]), .weight = 1};
 		for (unsigned d = 0; d < history->ndimensions; d++)
-			point->x[d] = step(&q, at, d);
-		sample->least_us = fmin(sample->least_us, at->us[class]);
-		if (sample->n == HEDDLE_LOCAL_FIT_POINTS)
-			break;
+			sample->x[sample->n][d] =
+			    history->dimensions[d].categorical && !isnan(at->values[d])
+			        ? at->values[d]
+			        : step(&q, at, d);
+		sample->y[sample->n++] = log(at->us[class]);
 	}
 }
 
@@ -614,10 +722,15 @@ static double off(double log, double by)
 static double law_likelihood(const struct heddle_history *history, const struct sample *sample,
                              const struct heddle_history_law *law)
 {
-	const struct heddle_local_fit_surface surface = surface_of(history, law);
-	double value = heddle_local_fit_likelihood(sample->points, sample->n, history->ndimensions,
-	                                           &surface, sample->slopes, law->noise);
+	const struct heddle_surface_law expected = law_of(history, law);
+	double memory[HEDDLE_SURFACE_MEMORY(SAMPLE)], value;
+	struct heddle_surface surface;
 
+	heddle_surface_begin(&surface, &expected, history->ndimensions, sample->words,
+	                     sample->slopes, SAMPLE, memory);
+	for (unsigned i = 0; i < sample->n; i++)
+		heddle_surface_add(&surface, sample->x[i], sample->y[i], 1);
+	value = heddle_surface_likelihood(&surface, law->noise);
 	value -= off(log(law->noise / NOISE), NOISE_OFF);
 	for (unsigned d = 0; d < history->ndimensions; d++)
 		value -= off(law->relevance[d], RELEVANCE_OFF);
@@ -668,6 +781,33 @@ static bool law_improve(const struct heddle_history *history, const struct sampl
 	return better;
 }
 
+/* Nothing where there are too many points, or no memory, or not all can have a place. */
+static void surface_make(struct heddle_history *history, const struct sample *sample,
+                         unsigned class)
+{
+	const struct heddle_surface_law law = law_of(history, &history->laws[class]);
+	struct heddle_history_surface *of;
+	bool all = history->known[class] <= HEDDLE_HISTORY_SURFACE;
+	size_t first = 0;
+
+	surface_drop(history, class);
+	if (!all || !(of = malloc(sizeof(*of))))
+		return;
+	while (!(history->points[first].us[class] > 0))
+		first++;
+	memcpy(of->origin, history->points[first].logs, sizeof(of->origin));
+	heddle_surface_begin(&of->surface, &law, history->ndimensions, sample->words,
+	                     sample->slopes, HEDDLE_HISTORY_SURFACE, of->memory);
+	for (size_t p = first; p < history->npoints && all; p++) {
+		double us = history->points[p].us[class];
+
+		all = !(us > 0) || surface_take(history, of, p, us);
+	}
+	history->surfaces[class] = of;
+	if (!all)
+		surface_drop(history, class);
+}
+
 void heddle_history_learn(struct heddle_history *history)
 {
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
@@ -683,6 +823,7 @@ void heddle_history_learn(struct heddle_history *history)
 			if (!law_improve(history, &sample, by, &law, &likelihood))
 				by /= 2;
 		history->laws[c] = law;
+		surface_make(history, &sample, c);
 	}
 }
 

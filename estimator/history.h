@@ -49,6 +49,12 @@ struct heddle_history_law {
 	double relevance[HEDDLE_HISTORY_DIMENSIONS]; /**< logarithms: how much steps count */
 };
 
+/** A surface through all points with a time on a class. */
+struct heddle_history_surface;
+
+/** Most of them. */
+#define HEDDLE_HISTORY_SURFACE 128
+
 /** All zero: nothing known. */
 struct heddle_history {
 	unsigned ndimensions;
@@ -61,6 +67,8 @@ struct heddle_history {
 	char (*words)[HEDDLE_HISTORY_WORD];
 	size_t known[HEDDLE_HISTORY_CLASSES]; /**< points with a time on each class */
 	struct heddle_history_law laws[HEDDLE_HISTORY_CLASSES]; /**< heddle_history_learn() */
+	/** The same; NULL: there is none. */
+	struct heddle_history_surface *surfaces[HEDDLE_HISTORY_CLASSES];
 	/** Bit c: class c is a device that small tasks do not fill, such as a GPU;
 	 * heddle_history_load() sets it of all but cores. */
 	unsigned wide;
@@ -115,8 +123,11 @@ const char *heddle_history_left_out(const struct heddle_history *history,
                                     const struct heddle_profile_record *record);
 
 /** Learns for each class with HEDDLE_HISTORY_LAW points or more how noisy its times are, how long
- * its tasks take to start and which parameters matter: what makes up to 32 of the points likeliest.
- * Predictions with a fit go by that. It takes as long as a hundred of them. */
+ * its tasks take to start and which parameters matter: what makes up to 48 of the points likeliest.
+ * Predictions with a fit go by that. Of a class with HEDDLE_HISTORY_SURFACE points or fewer, all of
+ * which have the same parameters and numbers above 0, it makes a surface through all of them, which
+ * follows heddle_history_set() until one of this ends. It takes about a millisecond for each class.
+ */
 void heddle_history_learn(struct heddle_history *history);
 
 /** Points that it takes. */
@@ -132,8 +143,7 @@ struct heddle_history_rule {
 #define HEDDLE_HISTORY_PUBLISHED ((struct heddle_history_rule){.k = HEDDLE_KNN_K})
 /** The one that goes beyond it. */
 #define HEDDLE_HISTORY_FIT ((struct heddle_history_rule){.fit = true, .k = HEDDLE_KNN_MAXK})
-/** The same for predictions that tasks wait for: with a hundred known points errors are a
- * twenty-fifth larger, and a prediction takes half of the time. */
+/** The same for predictions that tasks wait for. Where there is a surface both do the same. */
 #define HEDDLE_HISTORY_QUICK ((struct heddle_history_rule){.fit = true, .k = 20})
 
 /** Predicts the times of a task on all classes from the nearest points.
@@ -147,13 +157,14 @@ struct heddle_history_rule {
  * of its own nearest.
  *
  * With a fit, numbers above 0 and times count by their logarithms, and each class has
- * its own plane through its nearest points (local_fit.h). Its slopes are expected to be those of
- * the class of which most is known. That one's are expected to be 3/4 for each of several numbers.
- * With fewer numbers, times on all classes are expected to grow as the piece of data that grows
- * most, where the sizes of data are known, else as the number. Where all the points and the task
- * state operations, times are expected to grow as these alone. On wide devices all growth is half
- * as steep. What a time that is known of the task lies above or below its own class's plane counts
- * for the others the more, the nearer the points are.
+ * its own plane through its nearest points, or through all of which something was learned
+ * (surface.h). Its slopes are expected to be those of the class of which most is known. That one's
+ * are expected to be 3/4 for each of several numbers. With fewer numbers, times on all classes are
+ * expected to grow as the piece of data that grows most, where the sizes of data are known, else as
+ * the number. Where all the points and the task state operations, times are expected to grow as
+ * these alone. On wide devices all growth is half as steep. What a time that is known of the task
+ * lies above or below its own class's plane counts for the others the more, the nearer the points
+ * are.
  *
  * @param values of the task
  * @param leave_out the task's own point, which is not looked at but for its sizes and operations

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "estimator/history.h"
-#include "estimator/local_fit.h"
+#include "estimator/surface.h"
 #include "estimator/range.h"
 #include "estimator/robust.h"
 #include "tests/unit/test.h"
@@ -266,49 +266,107 @@ static void about(double got, double want, double error)
 		fail_msg("%g is not within %g of %g", got, error, want);
 }
 
+#define ROOM 8
+
+/* A surface, and its memory. */
+struct made {
+	struct heddle_surface surface;
+	double memory[HEDDLE_SURFACE_MEMORY(ROOM)];
+};
+
+static void make(struct made *made, const struct heddle_surface_law *law, unsigned dimensions,
+                 double slope, double weight, unsigned n, const double (*points)[2])
+{
+	heddle_surface_begin(&made->surface, law, dimensions, 0, &slope, ROOM, made->memory);
+	for (unsigned i = 0; i < n; i++)
+		heddle_surface_add(&made->surface, &points[i][0], points[i][1], weight);
+}
+
+static double value_at(struct made *made, double x)
+{
+	return heddle_surface_value(&made->surface, &x);
+}
+
+static double slope_of(struct made *made)
+{
+	double slope;
+
+	heddle_surface_slopes(&made->surface, &slope);
+	return slope;
+}
+
 /* The plane of least squares, by hand: through two points, and between expectation and
  * points where both weigh the same. */
-static void test_local_fit(void **state)
+static void test_plane(void **state)
 {
-	struct heddle_local_fit_point points[] = {{.x = {1}, .y = 5, .weight = 1},
-	                                          {.x = {3}, .y = 9, .weight = 1}};
-	struct heddle_local_fit_surface plane = {.stiffness = 1e-12, .reach = 1};
-	double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0};
+	static const double points[][2] = {{1, 5}, {3, 9}};
+	struct heddle_surface_law plane = {.stiffness = 1e-12, .reach = 1};
+	struct made made;
 
-	about(heddle_local_fit(points, 2, 1, &plane, slopes), 3, 1e-9);
-	about(slopes[0], 2, 1e-9);
-	slopes[0] = 1;
+	make(&made, &plane, 1, 0, 1, 2, points);
+	about(value_at(&made, 0), 3, 1e-3);
+	about(slope_of(&made), 2, 1e-3);
 	/* The squared spread of the points is 2. */
 	plane.stiffness = 2;
-	about(heddle_local_fit(points, 2, 1, &plane, slopes), 7 - 2 * 1.5, 1e-9);
-	about(slopes[0], 1.5, 1e-9);
-	slopes[0] = 3;
+	make(&made, &plane, 1, 1, 1, 2, points);
+	about(value_at(&made, 0), 7 - 2 * 1.5, 1e-9);
+	about(slope_of(&made), 1.5, 1e-9);
 	plane.stiffness = 0.1;
-	about(heddle_local_fit(points, 1, 1, &plane, slopes), 2, 1e-9);
-	about(heddle_local_fit(points, 2, 0, &plane, slopes), 7, 1e-9);
+	make(&made, &plane, 1, 3, 1, 1, points);
+	about(value_at(&made, 0), 2, 1e-9);
+	make(&made, &plane, 0, 3, 1, 2, points);
+	about(value_at(&made, 0), 7, 1e-9);
 }
 
 /* What points near each other differ from the plane by, the surface differs by between them. */
-static void test_bent_fit(void **state)
+static void test_bent(void **state)
 {
-	struct heddle_local_fit_point points[] = {{.x = {-3}, .y = 0, .weight = 1e9},
-	                                          {.x = {-1}, .y = 1, .weight = 1e9},
-	                                          {.x = {1}, .y = 1, .weight = 1e9},
-	                                          {.x = {3}, .y = 0, .weight = 1e9}};
-	struct heddle_local_fit_surface surface = {.stiffness = 1e9, .bend = 1, .reach = 4};
-	double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0}, value;
+	static const double bent[][2] = {{-3, 0}, {-1, 1}, {1, 1}, {3, 0}};
+	static const double line[][2] = {{-3, 1}, {0, 7}, {1, 9}, {3, 13}};
+	const struct heddle_surface_law law = {.stiffness = 1e9, .bend = 1, .reach = 4};
+	struct made made;
 
 	/* Between the points it goes on rising, and it follows each of them. */
-	value = heddle_local_fit(points, 4, 1, &surface, slopes);
-	assert_true(value > 1 && value < 1.3);
-	points[1].x[0] = 0;
-	about(heddle_local_fit(points, 4, 1, &surface, slopes), 1, 1e-6);
-	/* A constant and a slope that is expected bend nothing. */
+	make(&made, &law, 1, 0, 1e9, 4, bent);
+	assert_true(value_at(&made, 0) > 1 && value_at(&made, 0) < 1.3);
 	for (int i = 0; i < 4; i++)
-		points[i].y = 7 + 2 * points[i].x[0];
-	slopes[0] = 2;
-	about(heddle_local_fit(points, 4, 1, &surface, slopes), 7, 1e-9);
-	about(slopes[0], 2, 1e-9);
+		assert_true(fabs(value_at(&made, bent[i][0]) - bent[i][1]) < 1e-6);
+	/* A constant and a slope that is expected bend nothing. */
+	make(&made, &law, 1, 2, 1e9, 4, line);
+	about(value_at(&made, -2), 3, 1e-9);
+	about(slope_of(&made), 2, 1e-9);
+}
+
+/* A point that is added, moved or left out: as a surface that was made of just those points. */
+static void test_changes(void **state)
+{
+	double points[][2] = {{-3, 0.2}, {-1, 1.1}, {0.5, 0.8}, {2, 1.7}, {4, 1.9}};
+	const struct heddle_surface_law law = {
+	    .stiffness = 0.01, .bend = 40, .reach = 3, .start = 0.3};
+	struct made made, other;
+
+	make(&made, &law, 1, 0.5, 1, 4, points);
+	value_at(&made, 0);
+	heddle_surface_add(&made.surface, &points[4][0], points[4][1], 1);
+	make(&other, &law, 1, 0.5, 1, 5, points);
+	about(value_at(&made, 1), value_at(&other, 1), 1e-9);
+	for (int i = 0; i < 5; i++) {
+		double left[4][2];
+
+		for (int k = 0; k < 4; k++)
+			memcpy(left[k], points[k + (k >= i)], sizeof(left[k]));
+		make(&other, &law, 1, 0.5, 1, 4, (const double(*)[2])left);
+		about(heddle_surface_without(&made.surface, i), value_at(&other, points[i][0]),
+		      1e-9);
+	}
+	/* Its error is as long as before, which without a start does not depend on where it is. */
+	make(&made, &(struct heddle_surface_law){.stiffness = 1, .bend = 2, .reach = 3}, 1, 0, 1, 5,
+	     points);
+	points[1][1] = 3;
+	heddle_surface_set(&made.surface, 1, 3);
+	make(&other, &(struct heddle_surface_law){.stiffness = 1, .bend = 2, .reach = 3}, 1, 0, 1,
+	     5, points);
+	about(value_at(&made, 1), value_at(&other, 1), 1e-9);
 }
 
 /* Times that are powers of sizes are found, within the points and beyond them. */
@@ -476,6 +534,79 @@ static void test_learned(void **state)
 	learned_and_not(300, errors);
 	print_message("error %.3f, learned %.3f\n", errors[0], errors[1]);
 	assert_true(errors[1] < errors[0]);
+}
+
+static double learned_at(const struct heddle_history *h, double size, double word, size_t own)
+{
+	double values[HEDDLE_HISTORY_DIMENSIONS] = {size, word}, us[HEDDLE_HISTORY_CLASSES] = {0};
+
+	heddle_history_predict(h, values, HEDDLE_HISTORY_QUICK, own, us);
+	return us[0];
+}
+
+/* What is learned makes a surface through all points, which follows new times, leaves the task's
+ * own point out, and ends where it cannot go on. */
+static void test_surface(void **state)
+{
+	struct heddle_history h = {0};
+	unsigned d;
+	double before;
+	size_t p;
+
+	assert_int_equal(heddle_history_dimension(&h, "size", false, &d), 0);
+	assert_int_equal(heddle_history_dimension(&h, "word", true, &d), 0);
+	for (int i = 0; i < HEDDLE_HISTORY_SURFACE; i++) {
+		double values[HEDDLE_HISTORY_DIMENSIONS] = {exp2(i / 12.), i % 3};
+
+		assert_int_equal(heddle_history_add(&h, values, &p), 0);
+		if (i + 1 < HEDDLE_HISTORY_SURFACE)
+			heddle_history_set(&h, p, 0, 20 * pow(values[0], 0.8) * (1 + i % 3));
+	}
+	heddle_history_learn(&h);
+	assert_non_null(h.surfaces[0]);
+	assert_null(h.surfaces[1]);
+	for (int word = 0; word < 3; word++)
+		about(learned_at(&h, 77, word, SIZE_MAX), 20 * pow(77, 0.8) * (1 + word), 0.02);
+	/* Twice as long as it should be: others hardly believe it, and its own time says nothing.
+	 */
+	before = learned_at(&h, h.points[60].values[0], 0, 60);
+	heddle_history_set(&h, 60, 0, 2 * h.points[60].us[0]);
+	assert_non_null(h.surfaces[0]);
+	about(learned_at(&h, h.points[60].values[0], 0, 60), before, 1e-6);
+	assert_true(learned_at(&h, h.points[60].values[0], 0, SIZE_MAX) > 1.01 * before);
+	/* A number without a logarithm has no place there. */
+	assert_true(learned_at(&h, 0, 0, SIZE_MAX) > 0);
+	/* The last one that there is room for, and one more. */
+	heddle_history_set(&h, p, 0, 20 * pow(h.points[p].values[0], 0.8) * 2);
+	assert_non_null(h.surfaces[0]);
+	assert_int_equal(heddle_history_add(&h, (double[8]){1e4, 1}, &p), 0);
+	heddle_history_set(&h, p, 0, 2 * 20 * pow(1e4, 0.8));
+	assert_null(h.surfaces[0]);
+	about(learned_at(&h, 9e3, 1, SIZE_MAX), 2 * 20 * pow(9e3, 0.8), 0.05);
+	heddle_history_learn(&h);
+	assert_null(h.surfaces[0]);
+	heddle_history_free(&h);
+}
+
+/* Another parameter, or no time any more, ends it. */
+static void test_surface_ends(void **state)
+{
+	for (int how = 0; how < 3; how++) {
+		struct heddle_history h = {0};
+		unsigned d;
+
+		for (int i = 0; i < 2 * HEDDLE_HISTORY_LAW; i++)
+			point(&h, exp2(i / 3.), 10 * exp2(i / 3.), 0);
+		heddle_history_learn(&h);
+		assert_non_null(h.surfaces[0]);
+		if (how == 0)
+			assert_int_equal(heddle_history_dimension(&h, "more", false, &d), 0);
+		else
+			heddle_history_set(&h, 3, 0, how == 1 ? 0 : 25);
+		assert_true(!h.surfaces[0] == (how < 2));
+		assert_true(learned_at(&h, 50, 0, SIZE_MAX) > 100);
+		heddle_history_free(&h);
+	}
 }
 
 /* Much shorter tasks than those that something was learned from. */
@@ -729,14 +860,17 @@ int main(void)
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_predict),
 	    cmocka_unit_test(test_third_class),
-	    cmocka_unit_test(test_local_fit),
-	    cmocka_unit_test(test_bent_fit),
+	    cmocka_unit_test(test_plane),
+	    cmocka_unit_test(test_bent),
+	    cmocka_unit_test(test_changes),
 	    cmocka_unit_test(test_power),
 	    cmocka_unit_test(test_growth),
 	    cmocka_unit_test(test_surprise),
 	    cmocka_unit_test(test_shapes),
 	    cmocka_unit_test(test_learned),
 	    cmocka_unit_test(test_learned_before),
+	    cmocka_unit_test(test_surface),
+	    cmocka_unit_test(test_surface_ends),
 	    cmocka_unit_test(test_product),
 	    cmocka_unit_test(test_few_jobs),
 	    cmocka_unit_test(test_very_few_jobs),
