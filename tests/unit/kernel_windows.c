@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the chunks of a launch send and fetch.
+ * What the chunks of a launch send and fetch, and gaps between rows.
  */
 #include "config.h"
 
@@ -73,12 +73,107 @@ static void what_is_fetched(void **state)
 	assert_int_equal(fetch.first, fetch.end);
 }
 
+/* Rows of 12 bytes at every 16, as `v[i].xyz += ...` has them, of 20 to 30 of 64 vectors. */
+static const struct index_use vectors = {
+    .read = {.first = 320, .end = 480, .known = true, .dense = true},
+    .write = {.first = 320, .end = 476, .pitch = 16, .width = 12, .known = true, .dense = true}};
+
+static void gaps_are_sent(void **state)
+{
+	struct index_use use = vectors;
+
+	assert_true(kernel_gaps_sent(&use));
+	use.read.end = 476;
+	assert_true(kernel_gaps_sent(&use));
+	use.read.end = 475; /* not all of the last row */
+	assert_false(kernel_gaps_sent(&use));
+	use = vectors;
+	use.read.first = 321;
+	assert_false(kernel_gaps_sent(&use));
+	use = vectors;
+	use.read.pitch = 16, use.read.width = 12; /* rows are sent */
+	assert_false(kernel_gaps_sent(&use));
+	use = vectors;
+	use.read = (struct index_window){.known = true}; /* nothing is */
+	assert_false(kernel_gaps_sent(&use));
+	use = vectors;
+	use.write.dense = false;
+	assert_false(kernel_gaps_sent(&use));
+	use = vectors;
+	use.write.pitch = 0; /* no gaps */
+	assert_false(kernel_gaps_sent(&use));
+	use = vectors;
+	use.read.end = 320 + 1600;
+	use.write.pitch = 400; /* rows cross alone */
+	use.write.end = 320 + 1212;
+	assert_false(kernel_gaps_sent(&use));
+}
+
+static void gaps_are_unshared(void **state)
+{
+	struct index_use before = {.read = {.end = 320}, .write = {.end = 316}};
+	struct index_use behind = {.read = {.first = 476, .end = 1024},
+	                           .write = {.first = 480, .end = 1020}};
+
+	assert_true(kernel_gaps_unshared(&vectors, &(struct index_use){0}));
+	assert_true(kernel_gaps_unshared(&vectors, &before));
+	assert_true(kernel_gaps_unshared(&vectors, &behind));
+	before.read.end = 321;
+	assert_false(kernel_gaps_unshared(&vectors, &before));
+	before.read.end = 320;
+	before.write.end = 321;
+	assert_false(kernel_gaps_unshared(&vectors, &before));
+	behind.read.first = 475;
+	assert_false(kernel_gaps_unshared(&vectors, &behind));
+	behind.read.first = 476;
+	behind.write.first = 479; /* which this range reads */
+	assert_false(kernel_gaps_unshared(&vectors, &behind));
+	behind.write.first = behind.write.end; /* nothing */
+	assert_true(kernel_gaps_unshared(&vectors, &behind));
+}
+
+/* Marks the bytes of rows. */
+static void rows_mark(const struct index_window *rows, bool *bytes)
+{
+	for (size_t row = 0; row < index_window_rows(rows); row++)
+		for (size_t b = 0; b < rows->width; b++)
+			bytes[rows->first + row * rows->pitch + b] = true;
+}
+
+/* Random rows among random rows of all groups: nobody writes between them where that is said. */
+static void gaps_are_unwritten(void **state)
+{
+	unsigned found = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		struct index_use uses[2] = {0}; /* of all groups, and of a range */
+		bool written[BYTES] = {false}, mine[BYTES] = {false};
+
+		for (int i = 0; i < 2; i++) {
+			struct index_window *w = &uses[i].write;
+
+			w->width = 1 + lrand48() % 4;
+			w->pitch = w->width + 1 + lrand48() % 3;
+			w->first = (i ? uses[0].write.first : 0) + lrand48() % 20;
+			w->end = w->first + w->pitch * (i ? 1 + lrand48() % 8 : 40) + w->width;
+		}
+		rows_mark(&uses[0].write, written);
+		rows_mark(&uses[1].write, mine);
+		if (!kernel_gaps_unwritten(&uses[1], &uses[0]))
+			continue;
+		found++;
+		for (size_t b = uses[1].write.first; b < uses[1].write.end; b++)
+			assert_true(mine[b] || !written[b]);
+	}
+	assert_true(found > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(each_byte_once),
-	    cmocka_unit_test(not_forward),
-	    cmocka_unit_test(what_is_fetched),
+	    cmocka_unit_test(each_byte_once),    cmocka_unit_test(not_forward),
+	    cmocka_unit_test(what_is_fetched),   cmocka_unit_test(gaps_are_sent),
+	    cmocka_unit_test(gaps_are_unshared), cmocka_unit_test(gaps_are_unwritten),
 	};
 	unsigned seed = test_seed();
 

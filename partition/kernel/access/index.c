@@ -323,63 +323,63 @@ static int range_uses(const struct index_kernel *kernel, const struct index_laun
 	return memory ? 0 : -ENOMEM;
 }
 
-/* Whether rows are written of what is read in one piece. Rows far apart cross alone, which is less
- * than what lies between. */
-static bool has_read_gaps(const struct index_use *use)
+/* What is asked of another range's use of a buffer. */
+typedef bool gaps_question(const struct index_use *mine, const struct index_use *theirs);
+
+struct gaps {
+	const struct index_kernel *kernel;
+	const struct index_launch *launch;
+	const struct index_use *uses; /* of the range that may have gaps */
+	struct index_use *others;     /* room for those of another one */
+	uint64_t found;               /* arguments of which all answers so far are yes, as bits */
+};
+
+static uint64_t gaps_find(const struct index_use *uses, unsigned n)
 {
-	return use->write.pitch && use->write.dense && !use->read.pitch &&
-	       use->read.first <= use->write.first && use->read.end >= use->write.end &&
-	       !kernel_layout(&use->write).by_rows;
+	uint64_t found = 0;
+
+	for (unsigned a = 0; a < n && a < 32; a++)
+		found |= (uint64_t)kernel_gaps_sent(&uses[a]) << a;
+	return found;
 }
 
-/* Whether rows of a range lie in those of all groups, so that nobody writes between them. */
-static bool same_rows(const struct index_window *rows, const struct index_window *all)
+/* Asks of groups `from` to `from + n - 1`. */
+static int gaps_ask(struct gaps *gaps, size_t from, size_t n, gaps_question *question)
 {
-	return all->pitch == rows->pitch && all->width == rows->width &&
-	       (rows->first - all->first) % rows->pitch == 0;
+	int error;
+
+	if (!gaps->found || !n)
+		return 0;
+	error = range_uses(gaps->kernel, gaps->launch, from, n, gaps->others);
+	for (unsigned a = 0; gaps->found >> a && !error; a++)
+		if (gaps->found >> a & 1 && !question(&gaps->uses[a], &gaps->others[a]))
+			gaps->found &= ~((uint64_t)1 << a);
+	return error;
 }
 
-/* Whether two windows have no byte in common, if both are in one piece. */
-static bool spans_apart(const struct index_window *a, const struct index_window *b)
-{
-	return index_window_empty(a) || index_window_empty(b) || a->end <= b->first ||
-	       b->end <= a->first;
-}
-
-/* Between rows a device has what it was sent to read. If no group writes there, all is as after a
- * write of it: one piece, which need not be merged by rows (`v[i].xyz += ...`). Not so if groups of
- * other ranges read there: their devices would get it while this one leaves its results. Nor if
- * they write what this range reads: what they take off the device's copy by rows would make more
- * pieces of its own results than can be told apart. */
+/* Makes one piece of rows that need not be merged by rows (`v[i].xyz += ...`): what lies between
+ * them is as after a write of it, since the device was sent it and nobody changes or wants it. */
 static int gaps_fill(const struct index_kernel *kernel, const struct index_launch *launch,
                      size_t from, size_t n, struct index_use *uses)
 {
-	size_t total = ndrange_groups(launch->range);
-	const size_t starts[3] = {0, 0, from + n}, sizes[3] = {total, from, total - from - n};
-	struct index_use *others = NULL;
-	uint64_t found = 0;
-	int error = 0;
+	size_t total = ndrange_groups(launch->range), end = from + n;
+	struct gaps gaps = {kernel, launch, uses, NULL, gaps_find(uses, kernel->narguments)};
+	int error;
 
-	for (unsigned a = 0; a < kernel->narguments && a < 64; a++)
-		found |= (uint64_t)has_read_gaps(&uses[a]) << a;
-	if (!found)
+	if (!gaps.found)
 		return 0;
-	others = malloc(kernel->narguments * sizeof(*others));
-	error = others ? 0 : -ENOMEM;
-	for (int i = 0; i < 3 && found && !error; i++) {
-		if (!sizes[i])
-			continue;
-		error = range_uses(kernel, launch, starts[i], sizes[i], others);
-		for (unsigned a = 0; a < kernel->narguments && a < 64 && !error; a++)
-			if (found >> a & 1 && (i ? !spans_apart(&uses[a].write, &others[a].read) ||
-			                               !spans_apart(&uses[a].read, &others[a].write)
-			                         : !same_rows(&uses[a].write, &others[a].write)))
-				found &= ~((uint64_t)1 << a);
-	}
-	for (unsigned a = 0; a < kernel->narguments && a < 64 && !error; a++)
-		if (found >> a & 1)
+	gaps.others = malloc(kernel->narguments * sizeof(*gaps.others));
+	if (!gaps.others)
+		return -ENOMEM;
+	error = gaps_ask(&gaps, 0, total, kernel_gaps_unwritten);
+	if (!error)
+		error = gaps_ask(&gaps, 0, from, kernel_gaps_unshared);
+	if (!error)
+		error = gaps_ask(&gaps, end, total - end, kernel_gaps_unshared);
+	for (unsigned a = 0; gaps.found >> a && !error; a++)
+		if (gaps.found >> a & 1)
 			uses[a].write.pitch = uses[a].write.width = 0;
-	free(others);
+	free(gaps.others);
 	return error;
 }
 

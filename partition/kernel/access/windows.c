@@ -119,6 +119,41 @@ bool kernel_windows_apart(const struct index_window *a, const struct index_windo
 	       (left + a->width <= right || right + b->width <= left);
 }
 
+/* ---- gaps between rows ---- */
+
+static bool lies_within(const struct index_window *inner, const struct index_window *outer)
+{
+	return outer->first <= inner->first && outer->end >= inner->end;
+}
+
+/* Whether two windows have no byte in common, if both are in one piece. */
+static bool spans_apart(const struct index_window *a, const struct index_window *b)
+{
+	return index_window_empty(a) || index_window_empty(b) || a->end <= b->first ||
+	       b->end <= a->first;
+}
+
+bool kernel_gaps_sent(const struct index_use *mine)
+{
+	bool has_gaps = mine->write.pitch && mine->write.dense;
+
+	return has_gaps && !mine->read.pitch && lies_within(&mine->write, &mine->read) &&
+	       !kernel_layout(&mine->write).by_rows;
+}
+
+bool kernel_gaps_unwritten(const struct index_use *mine, const struct index_use *all)
+{
+	const struct index_window *rows = &mine->write;
+
+	return all->write.pitch == rows->pitch && all->write.width == rows->width &&
+	       (rows->first - all->write.first) % rows->pitch == 0;
+}
+
+bool kernel_gaps_unshared(const struct index_use *mine, const struct index_use *theirs)
+{
+	return spans_apart(&mine->write, &theirs->read) && spans_apart(&mine->read, &theirs->write);
+}
+
 /* ---- what chunks send and fetch ---- */
 
 bool kernel_chunk_send(const struct index_window *read, struct kernel_span *sent,

@@ -44,6 +44,22 @@ size_t kernel_merge_differences(void *into, const void *original, const void *pa
 /** Whether windows share no byte, as far as one rectangle of each tells. */
 bool kernel_windows_apart(const struct index_window *a, const struct index_window *b);
 
+/* Gaps between rows that a range of groups writes. A device may count them as written if all three
+ * answers are yes: it has what lies there, and nobody else changes or wants it. */
+
+/** Whether the gaps are sent to the device: the range reads in one piece all around its rows, which
+ * it certainly writes and which cross with what lies between. */
+bool kernel_gaps_sent(const struct index_use *mine);
+
+/** Whether no group writes there: the rows are some of those that all groups write.
+ * @param all the use of all groups */
+bool kernel_gaps_unwritten(const struct index_use *mine, const struct index_use *all);
+
+/** Whether another range has nothing to do with them. If it reads there, its device would get them
+ * while this one leaves its results. If it writes what this range reads, what is taken off this
+ * device's copy by rows would make more pieces of its own results than can be told apart. */
+bool kernel_gaps_unshared(const struct index_use *mine, const struct index_use *theirs);
+
 /** Bytes of a buffer from `first` up to before `end`; none where both are the same. */
 struct kernel_span {
 	size_t first, end;
