@@ -761,6 +761,14 @@ static void unknown_calls(void **state)
 	    {"", "INC(x);", "-DINC=atomic_inc", "atomic"},
 	    {"", "*(volatile __global int *)x = 1;", "", "volatile"},
 	    {"global int y;\n", "x[get_global_id(0)] = y++;", "-cl-std=CL2.0", "variables"},
+	    {"", "((__global ulong *)x)[get_global_id(0)] = (ulong)(x + get_global_id(0));", "",
+	     "stores a pointer"},
+	    {"", "((__global ulong *)x)[get_global_id(0)] = (ulong)x >> 4 | 1;", "",
+	     "stores a pointer"},
+	    {"", "x[get_global_id(0)] = *(__global int *)((__global ulong *)x)[1];", "",
+	     "pointer of a number"},
+	    {"", "x[get_global_id(0)] = **((__global int *__global *)x + 1);", "",
+	     "reads a pointer"},
 	};
 
 	for (size_t i = 0; known && i < sizeof(refused) / sizeof(refused[0]); i++) {

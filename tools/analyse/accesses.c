@@ -727,6 +727,91 @@ static void order_check(LLVMValueRef value, unsigned pointer)
 		refuse_print("it has volatile or atomic accesses to global memory");
 }
 
+/* ---- pointers as numbers ---- */
+
+/* Whether an address may get into memory as a number. Comparisons and differences of pointers tell
+ * nothing of where buffers lie, and pointers that are made of numbers are checked as such. */
+static bool number_escapes(LLVMValueRef number)
+{
+	if (!value_walk_first(number))
+		return false;
+	for (LLVMUseRef use = LLVMGetFirstUse(number); use; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+
+		switch (LLVMGetInstructionOpcode(user)) {
+		case LLVMICmp:
+		case LLVMIntToPtr:
+			break;
+		case LLVMSub:
+			if (LLVMIsAPtrToIntInst(LLVMGetOperand(user, 0)) &&
+			    LLVMIsAPtrToIntInst(LLVMGetOperand(user, 1)))
+				break;
+			/* fall through */
+		case LLVMAdd:
+		case LLVMAnd:
+		case LLVMOr:
+		case LLVMXor:
+		case LLVMShl:
+		case LLVMLShr:
+		case LLVMAShr:
+		case LLVMTrunc:
+		case LLVMZExt:
+		case LLVMSExt:
+		case LLVMPHI:
+		case LLVMSelect:
+		case LLVMFreeze:
+			if (number_escapes(user))
+				return true;
+			break;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a number is made of a pointer of this launch. */
+static bool is_of_pointer_number(LLVMValueRef number)
+{
+	if (LLVMIsAPtrToIntInst(number))
+		return true;
+	if (!LLVMIsAInstruction(number) || !value_walk_first(number) || LLVMIsALoadInst(number))
+		return false;
+	for (int i = 0; i < LLVMGetNumOperands(number); i++)
+		if (is_of_pointer_number(LLVMGetOperand(number, i)))
+			return true;
+	return false;
+}
+
+/* Each device has its buffers elsewhere: an address that one of them has stored is wrong for the
+ * others, and for later launches. */
+static void number_check(LLVMValueRef value)
+{
+	LLVMValueRef operand = LLVMGetOperand(value, 0);
+	bool made = LLVMIsAPtrToIntInst(value) && pointer_of(operand).base != BASE_OWN;
+
+	value_walk_begin();
+	if (made && number_escapes(value))
+		anything_print("it stores a pointer");
+	value_walk_begin();
+	if (LLVMIsAIntToPtrInst(value) && !LLVMIsAConstant(operand) &&
+	    !is_of_pointer_number(operand))
+		anything_print("it makes a pointer of a number");
+}
+
+static void load_accesses(LLVMValueRef load, const struct place *place)
+{
+	LLVMValueRef from = LLVMGetOperand(load, 0);
+	LLVMTypeRef type = LLVMTypeOf(load);
+
+	order_check(load, 0);
+	if (LLVMGetTypeKind(type) == LLVMPointerTypeKind && !is_opaque(type) &&
+	    pointer_of(from).base != BASE_OWN)
+		anything_print("it reads a pointer from memory");
+	access_print(pointer_of(from), LLVMStoreSizeOfType(analyse_layout, type), "read", place,
+	             LLVMGetAlignment(load));
+}
+
 /* ---- stores ---- */
 
 /* Where an element of a stored vector comes from, as bits. */
@@ -924,10 +1009,11 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 {
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMLoad:
-		order_check(value, 0);
-		access_print(pointer_of(LLVMGetOperand(value, 0)),
-		             LLVMStoreSizeOfType(analyse_layout, LLVMTypeOf(value)), "read", place,
-		             LLVMGetAlignment(value));
+		load_accesses(value, place);
+		break;
+	case LLVMPtrToInt:
+	case LLVMIntToPtr:
+		number_check(value);
 		break;
 	case LLVMStore:
 		store_accesses(value, place);
