@@ -667,6 +667,9 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 /* Points that count: an even part of all if there are more. */
 #define SAMPLE 48
 
+/* The place of points without a word, other than that of any word. */
+#define NO_WORD -1
+
 /* Points of a class. */
 struct sample {
 	double x[SAMPLE][HEDDLE_SURFACE_DIMENSIONS], y[SAMPLE];
@@ -705,10 +708,10 @@ static void sample_take(const struct heddle_history *history, unsigned class, st
 			logs_take(history, at->values, q.logs);
 		}
 		for (unsigned d = 0; d < history->ndimensions; d++)
-			sample->x[sample->n][d] =
-			    history->dimensions[d].categorical && !isnan(at->values[d])
-			        ? at->values[d]
-			        : step(&q, at, d);
+			sample->x[sample->n][d] = !history->dimensions[d].categorical
+			                              ? step(&q, at, d)
+			                          : isnan(at->values[d]) ? NO_WORD
+			                                                 : at->values[d];
 		sample->y[sample->n++] = log(at->us[class]);
 	}
 }

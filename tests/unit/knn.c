@@ -588,6 +588,32 @@ static void test_surface(void **state)
 	heddle_history_free(&h);
 }
 
+/* Tasks without a word are of another kind than those with one, also when the law is learned. */
+static void test_word_is_missing(void **state)
+{
+	for (int words = 1; words <= 2; words++) {
+		struct heddle_history h = {0};
+		unsigned d;
+		size_t p;
+
+		assert_int_equal(heddle_history_dimension(&h, "size", false, &d), 0);
+		assert_int_equal(heddle_history_dimension(&h, "word", true, &d), 0);
+		for (int i = 0; i < 40; i++) {
+			double values[HEDDLE_HISTORY_DIMENSIONS] = {exp2(i / 4.), NAN};
+			int kind = i % (words + 1);
+
+			if (kind)
+				values[1] = kind - 1;
+			assert_int_equal(heddle_history_add(&h, values, &p), 0);
+			heddle_history_set(&h, p, 0, 20 * pow(values[0], 0.8) * pow(5, kind));
+		}
+		heddle_history_learn(&h);
+		print_message("%d words: noise %.3f\n", words, h.laws[0].noise);
+		assert_true(h.laws[0].noise < 0.05);
+		heddle_history_free(&h);
+	}
+}
+
 /* Another parameter, or no time any more, ends it. */
 static void test_surface_ends(void **state)
 {
@@ -870,6 +896,7 @@ int main(void)
 	    cmocka_unit_test(test_learned),
 	    cmocka_unit_test(test_learned_before),
 	    cmocka_unit_test(test_surface),
+	    cmocka_unit_test(test_word_is_missing),
 	    cmocka_unit_test(test_surface_ends),
 	    cmocka_unit_test(test_product),
 	    cmocka_unit_test(test_few_jobs),
