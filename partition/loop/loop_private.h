@@ -165,6 +165,7 @@ struct heddle_loop_request {
 	atomic_ulong key;
 	bool submitting;      /* a thread submits such parts */
 	bool shrinks;         /* others may take iterations of it */
+	bool repeats;         /* a part that the next run has, too */
 	size_t under_way;     /* blocks whose outputs are not written back */
 	size_t references;    /* blocks whose callbacks are not through, and one while blocks are
 	                         first given out: the loop ends with the last */

@@ -412,7 +412,7 @@ static int loop_check(const struct heddle_loop *given)
 	return status ? status : heddle_variables_check(environ);
 }
 
-static int submit(const struct heddle_loop *given, bool shrinks,
+static int submit(const struct heddle_loop *given, bool shrinks, bool repeats,
                   struct heddle_loop_request **request)
 {
 	struct heddle_loop_request *loop;
@@ -425,6 +425,7 @@ static int submit(const struct heddle_loop *given, bool shrinks,
 	if (!loop)
 		return -ENOMEM;
 	loop->shrinks = shrinks;
+	loop->repeats = repeats;
 	status = loop_init(loop, given);
 	if (!status) {
 		arrays = loop_arrays(loop);
@@ -448,12 +449,13 @@ static int submit(const struct heddle_loop *given, bool shrinks,
 
 int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_request **request)
 {
-	return submit(given, false, request);
+	return submit(given, false, false, request);
 }
 
-int loop_part_submit(const struct heddle_loop *part, struct heddle_loop_request **request)
+int loop_part_submit(const struct heddle_loop *part, bool repeats,
+                     struct heddle_loop_request **request)
 {
-	return submit(part, true, request);
+	return submit(part, true, repeats, request);
 }
 
 static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loop_stats *stats)

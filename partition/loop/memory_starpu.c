@@ -4,8 +4,7 @@
  * Loops that run again: what a strategy has learned of a loop is where it begins with the next
  * loop of the same name, length, workers and strategy. A run that is over stays as it is until
  * then, so that loops that run once cost nothing. Parts of larger loops have other iterations each
- * time, and are not known, but for those that others may shorten: a rank begins with the same one
- * again.
+ * time, and are not known, but for those with which a rank begins each run.
  */
 #include "config.h"
 
@@ -35,6 +34,12 @@ static unsigned long uses;
 static bool is_part(const struct heddle_loop_request *loop)
 {
 	return loop->loop.n < loop->loop.total;
+}
+
+/* Whether nothing is known of a loop, and nothing will be. */
+static bool is_forgotten(const struct heddle_loop_request *loop)
+{
+	return is_part(loop) && !loop->repeats;
 }
 
 static bool known_is(const struct known *known, const struct heddle_loop_request *loop)
@@ -153,7 +158,7 @@ void loop_memory_use(struct heddle_loop_request *loop)
 	struct heddle_strategy *over = NULL;
 	struct blocks_memory *memory = NULL;
 
-	if (is_part(loop) && !loop->shrinks)
+	if (is_forgotten(loop))
 		return;
 	pthread_mutex_lock(&mutex);
 	known_take(loop, &over, &memory);
@@ -181,7 +186,7 @@ void loop_memory_keep(struct heddle_loop_request *loop)
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		if (loop->workers[l].retired)
 			return;
-	if ((is_part(loop) && !loop->shrinks) || !blocks_memory_kept(loop->blocks))
+	if (is_forgotten(loop) || !blocks_memory_kept(loop->blocks))
 		return;
 	pthread_mutex_lock(&mutex);
 	known = known_make(loop);

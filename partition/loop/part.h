@@ -17,8 +17,10 @@ struct loop_progress {
 	double us;   /**< since it began; 0: no block is done */
 };
 
-/** As heddle_loop_submit(). One core alone computes it in several blocks. */
-int loop_part_submit(const struct heddle_loop *part, struct heddle_loop_request **request);
+/** As heddle_loop_submit(). One core alone computes it in several blocks.
+ * @param repeats the next run of the loop has the same part: what this one learns is kept for it */
+int loop_part_submit(const struct heddle_loop *part, bool repeats,
+                     struct heddle_loop_request **request);
 
 /** @return false: no worker has a block yet, or StarPU's policy places them all */
 bool loop_part_progress(struct heddle_loop_request *request, struct loop_progress *progress);

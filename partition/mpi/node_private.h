@@ -68,6 +68,7 @@ struct node_range {
 	starpu_data_handle_t watched; /* acquired when the loop has ended */
 	struct node_range *before;    /* whose loop runs first; NULL: none */
 	bool edge;                    /* see edges_split() */
+	bool own;                     /* the rank begins with it, in the next run, too */
 	bool shrinks;                 /* others may take what its workers have not begun */
 	size_t told_left;             /* when rank 0 was told last how far it is */
 	double rest_us;               /* what its workers will need for the rest; 0: not known */
@@ -121,8 +122,7 @@ struct node {
 enum node_message {
 	NODE_ASK,   /* to rank 0: a range, please */
 	NODE_GRANT, /* from rank 0: iterations first to first + n - 1, which are at home on `rank`;
-	             * asked for us before; array: ranks steal, 2: nothing of it has to be fetched
-	             * but rows of windows */
+	             * asked for us before; array: ranks steal, 2: the rank begins with these */
 	NODE_PROGRESS,  /* to rank 0: n iterations of this rank's range are not computed; one takes
 	                 * its workers us, 0: not known */
 	NODE_GIVE_UP,   /* from rank 0: give up n iterations of the `first` that are left */

@@ -285,7 +285,7 @@ static void edge_split(struct node_range *range, bool last, size_t n)
 	if (!edge || !n)
 		return;
 	edge->edge = true;
-	edge->shrinks = false;
+	edge->shrinks = edge->own = false;
 	edge->range = (struct mpi_range){range->range.start, n, range->range.home};
 	if (last)
 		edge->range.start += range->range.n - n;
@@ -320,8 +320,9 @@ void node_granted(struct node *node, const struct mpi_message *message)
 	range->asked_us += message->us;
 	range->edge = false;
 	range->shrinks = message->array;
+	range->own = message->array == 2;
 	node->steals = message->array;
-	if (message->array == 2 && range->range.home == node->rank)
+	if (range->own && range->range.home == node->rank)
 		edges_split(range);
 	range_arrive(range);
 }
@@ -399,7 +400,7 @@ static int range_submit(struct node_range *range)
 	range->ended = false;
 	status = range_chain(range);
 	if (!status)
-		status = range->shrinks ? loop_part_submit(&loop, &range->request)
+		status = range->shrinks ? loop_part_submit(&loop, range->own, &range->request)
 		                        : heddle_loop_submit(&loop, &range->request);
 	if (status)
 		handles_unregister(range);

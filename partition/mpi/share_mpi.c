@@ -197,8 +197,9 @@ static void tell_all(struct node *node, const struct mpi_message *message)
 /* @param steals as in the message */
 static void grant(struct node *node, unsigned rank, const struct mpi_range *range, unsigned steals)
 {
-	double us = steals == 1 ? node->share.waited_us[rank]
-	                        : starpu_timing_now() - node->share.asked_us[rank];
+	bool fetched = steals == 1 && range->home < node->nranks;
+	double us = fetched ? node->share.waited_us[rank]
+	                    : starpu_timing_now() - node->share.asked_us[rank];
 
 	mpi_link_tell(node->link, rank,
 	              &(struct mpi_message){.type = NODE_GRANT,
@@ -228,7 +229,7 @@ static void steal_end(struct node *node, unsigned victim, size_t first, size_t n
 
 	if (mpi_steals_given(node->share.steals, victim, first, n, starpu_timing_now(), &thief,
 	                     &range))
-		grant(node, thief, &range, range.home < node->nranks ? 1 : 2);
+		grant(node, thief, &range, 1);
 }
 
 static void steals_serve(struct node *node)

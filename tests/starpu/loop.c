@@ -406,6 +406,34 @@ static void test_runs_again(void **state)
 	assert_true(learning("other 63", "hdss", N) == 0);
 }
 
+/* Runs the iterations from `first` to the N-th as a part of a loop of N. */
+static void part_run(size_t first, bool repeats)
+{
+	starpu_data_handle_t in = vector(x + first, N - first), out = vector(y + first, N - first);
+	struct heddle_loop loop = twice_loop(in, out, N - first, "hdss");
+	struct heddle_loop_request *request;
+
+	loop.name = "part";
+	loop.first = first;
+	loop.total = N;
+	assert_int_equal(loop_part_submit(&loop, repeats, &request), 0);
+	assert_int_equal(heddle_loop_wait(request, NULL), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+}
+
+/* What is learned of parts that do not come again takes no room from loops that do. */
+static void test_parts_come_once(void **state)
+{
+	assert_true(learning("kept", "hdss", N) > 0);
+	for (int i = 1; i <= 64; i++)
+		part_run(i, false);
+	assert_true(learning("kept", "hdss", N) == 0);
+	for (int i = 1; i <= 64; i++)
+		part_run(i, true);
+	assert_true(learning("kept", "hdss", N) > 0);
+}
+
 static void set_flag(void *flag)
 {
 	atomic_store((atomic_bool *)flag, true);
@@ -425,7 +453,7 @@ static void test_progress_until_the_end(void **state)
 		atomic_bool done = false;
 
 		loop.name = "progress";
-		assert_int_equal(loop_part_submit(&loop, &request), 0);
+		assert_int_equal(loop_part_submit(&loop, false, &request), 0);
 		assert_int_equal(
 		    starpu_data_acquire_on_node_cb(out, STARPU_MAIN_RAM, STARPU_R, set_flag, &done),
 		    0);
@@ -1773,6 +1801,7 @@ static int run_all(void)
 	    cmocka_unit_test(test_learning_is_told),
 	    cmocka_unit_test(test_auto_is_told),
 	    cmocka_unit_test(test_runs_again),
+	    cmocka_unit_test(test_parts_come_once),
 	    cmocka_unit_test(test_progress_until_the_end),
 	    cmocka_unit_test(test_strategy_is_copied),
 	    cmocka_unit_test(test_huge_loops),
