@@ -703,6 +703,20 @@ __kernel void half_numbers(__global const half *in, __global half *out)
 	vstore_half_rtz(vload_half(i * 4 + 1, in), i * 2 + 1, out);
 }
 
+/* Pointers that are of no buffer until they are set; nothing is accessed by them before. */
+__kernel void set_later(__global const float *in, __global float *out, __global float *two)
+{
+	const int i = get_global_id(0), part = get_local_id(0) >> 4;
+	__global float *a = (__global float *)(size_t)part, *b = 0;
+
+	if (part < 50)
+		a = out + i * 2;
+	if (get_global_id(0) != 1 << 20)
+		b = two + i;
+	a[0] = in[i];
+	a[1] = *b = in[i] + 1;
+}
+
 /* Compilers make ~i of -1 - i. */
 __kernel void from_the_end(__global const float *in, __global float *out, int n)
 {

@@ -171,7 +171,57 @@ static void globals_check(LLVMModuleRef module)
 
 /* ---- pointers ---- */
 
-static const struct pointer nowhere = {BASE_UNKNOWN, -1, NULL}, own = {BASE_OWN, -1, NULL};
+static const struct pointer nowhere = {BASE_UNKNOWN, -1, NULL}, own = {BASE_OWN, -1, NULL},
+                            none = {BASE_NONE, -1, NULL};
+
+/* Larger constants may be addresses. */
+enum { MOST_NO_ADDRESS = 0xffff };
+
+static bool is_of_items(LLVMValueRef value)
+{
+	if (LLVMIsNull(value))
+		return true;
+	if (LLVMIsAConstantInt(value))
+		return LLVMConstIntGetZExtValue(value) <= MOST_NO_ADDRESS;
+	if (!LLVMIsAInstruction(value))
+		return false;
+	if (!value_walk_first(value))
+		return true;
+	switch (LLVMGetInstructionOpcode(value)) {
+	case LLVMCall:
+		return value_query_known(value_called_name(value));
+	case LLVMAdd:
+	case LLVMSub:
+	case LLVMMul:
+	case LLVMAnd:
+	case LLVMOr:
+	case LLVMXor:
+	case LLVMShl:
+	case LLVMLShr:
+	case LLVMAShr:
+	case LLVMTrunc:
+	case LLVMZExt:
+	case LLVMSExt:
+	case LLVMFreeze:
+	case LLVMIntToPtr:
+	case LLVMGetElementPtr:
+	case LLVMBitCast:
+		break;
+	default:
+		return false;
+	}
+	for (int i = 0; i < LLVMGetNumOperands(value); i++)
+		if (!is_of_items(LLVMGetOperand(value, i)))
+			return false;
+	return true;
+}
+
+/* Whether a pointer is made of constants and numbers of items alone: no buffer lies there. */
+static bool is_no_address(LLVMValueRef value)
+{
+	value_walk_begin();
+	return is_of_items(value);
+}
 
 /* An index of an address. An unsigned index of 32 bits is taken as signed: where the two
  * differ, the address is beyond every buffer for which the description is used. */
@@ -220,6 +270,8 @@ static struct pointer element_pointer(LLVMValueRef value)
 	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0));
 	LLVMTypeRef type = LLVMGetGEPSourceElementType(value);
 
+	if (pointer.base == BASE_NONE && !is_no_address(value))
+		return nowhere;
 	if (!is_followed(pointer))
 		return pointer;
 	for (int i = 1; i < LLVMGetNumOperands(value); i++) {
@@ -268,6 +320,10 @@ static struct pointer either(LLVMValueRef condition, struct pointer a, struct po
 	if (a.base == b.base && !a.other && !b.other)
 		return (struct pointer){
 		    a.base, a.base < 0 ? -1 : either_node(condition, a.node, b.node), NULL};
+	if (a.base == BASE_NONE)
+		return b;
+	if (b.base == BASE_NONE)
+		return a;
 	if (a.base < 0 || b.base < 0)
 		return nowhere;
 	for (const struct pointer *place = &b; place; place = place->other)
@@ -317,6 +373,8 @@ static struct pointer pointer_make(LLVMValueRef value)
 		return space == SPACE_PRIVATE ? own : argument_pointer(value);
 	if (LLVMIsAConstantExpr(value))
 		return space == SPACE_CONSTANT ? own : nowhere; /* parts of a table */
+	if (LLVMIsNull(value))
+		return none;
 	if (!LLVMIsAInstruction(value))
 		return nowhere;
 	switch (LLVMGetInstructionOpcode(value)) {
@@ -331,6 +389,8 @@ static struct pointer pointer_make(LLVMValueRef value)
 	case LLVMSelect:
 		return either(LLVMGetOperand(value, 0), pointer_of(LLVMGetOperand(value, 1)),
 		              pointer_of(LLVMGetOperand(value, 2)));
+	case LLVMIntToPtr:
+		return is_no_address(value) ? none : nowhere;
 	default:
 		return nowhere;
 	}
@@ -398,6 +458,8 @@ static void access_print(struct pointer pointer, unsigned long long bytes, const
 
 	if (pointer.base == BASE_OWN)
 		return;
+	if (pointer.base == BASE_NONE)
+		pointer = nowhere;
 	somewhere.always = place->always && pointer.base >= 0 && !pointer.other;
 	if (pointer.other)
 		access_print(*pointer.other, bytes, mode, &somewhere, alignment);
@@ -789,13 +851,16 @@ static void number_check(LLVMValueRef value)
 {
 	LLVMValueRef operand = LLVMGetOperand(value, 0);
 	bool made = LLVMIsAPtrToIntInst(value) && pointer_of(operand).base != BASE_OWN;
+	bool of_number;
 
 	value_walk_begin();
 	if (made && number_escapes(value))
 		anything_print("it stores a pointer");
 	value_walk_begin();
-	if (LLVMIsAIntToPtrInst(value) && !LLVMIsAConstant(operand) &&
-	    !is_of_pointer_number(operand))
+	of_number = LLVMIsAIntToPtrInst(value)
+	                ? !is_of_pointer_number(operand)
+	                : LLVMIsAGetElementPtrInst(value) && LLVMIsNull(operand);
+	if (of_number && !is_no_address(value))
 		anything_print("it makes a pointer of a number");
 }
 
@@ -1013,6 +1078,7 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 		break;
 	case LLVMPtrToInt:
 	case LLVMIntToPtr:
+	case LLVMGetElementPtr:
 		number_check(value);
 		break;
 	case LLVMStore:

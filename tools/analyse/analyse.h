@@ -46,7 +46,11 @@ _Noreturn void node_too_large(void);
 /* ---- values.c ---- */
 
 /* What a pointer is based on: an argument's number, or */
-enum { BASE_UNKNOWN = -1, BASE_OWN = -2 /* memory that is no buffer */ };
+enum {
+	BASE_UNKNOWN = -1,
+	BASE_OWN = -2, /* memory that is no buffer */
+	BASE_NONE = -3 /* no memory: such a pointer is set to another before it is used */
+};
 
 struct pointer {
 	int base;
@@ -119,6 +123,9 @@ enum index_predicate value_predicate(LLVMIntPredicate predicate, bool swapped, b
 
 /** The name of the function that is called; empty: it has none. */
 const char *value_called_name(LLVMValueRef call);
+
+/** Whether a function tells of the NDRange or the work-item alone. */
+bool value_query_known(const char *symbol);
 
 /** Whether the effects of a function that is called and not defined are known. */
 bool value_function_known(const char *symbol);

@@ -86,7 +86,7 @@ static int query_find(const char *symbol)
 	return -1;
 }
 
-static bool query_known(const char *symbol)
+bool value_query_known(const char *symbol)
 {
 	return query_find(symbol) >= 0 || !strcmp(symbol, dimensions_query);
 }
@@ -163,7 +163,7 @@ bool value_function_known(const char *symbol)
 	if (text_starts(symbol, "llvm."))
 		return intrinsic_known(symbol + 5);
 	if (text_starts(symbol, "heddle_"))
-		return query_known(symbol);
+		return value_query_known(symbol);
 	if (!text_starts(symbol, "_Z"))
 		return false;
 	length = strtoul(symbol + 2, &name, 10);
