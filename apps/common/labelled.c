@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,26 +16,57 @@
 
 /* ---- classes ---- */
 
+/* Owned by the tree. */
+struct known_class {
+	int32_t number;
+	char name[];
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct known_class *)a)->name, ((const struct known_class *)b)->name);
+}
+
+/* In the tree: the same one, or the one of this name that was there. */
+static struct known_class *class_find(struct class_names *classes, struct known_class *class)
+{
+	struct known_class **found = tsearch(class, &classes->known, by_name);
+
+	return found ? *found : NULL;
+}
+
+/* Room for the name of one class more. */
+static bool names_grow(struct class_names *classes)
+{
+	const char **more = reallocarray(classes->names, classes->n + 1, sizeof(*more));
+
+	if (more)
+		classes->names = more;
+	return more && classes->n < INT32_MAX;
+}
+
 int32_t class_number(struct class_names *classes, const char *name, size_t length)
 {
-	char **more;
+	struct known_class *class = malloc(sizeof(*class) + length + 1), *found;
 
-	for (size_t c = 0; c < classes->n; c++)
-		if (strlen(classes->names[c]) == length &&
-		    !strncmp(classes->names[c], name, length))
-			return c;
-	more = reallocarray(classes->names, classes->n + 1, sizeof(*more));
-	if (!more || classes->n == INT32_MAX)
+	if (!class || !names_grow(classes)) {
+		free(class);
 		return -1;
-	classes->names = more;
-	more[classes->n] = strndup(name, length);
-	return more[classes->n] ? (int32_t)classes->n++ : -1;
+	}
+	class->number = classes->n;
+	memcpy(class->name, name, length);
+	class->name[length] = 0;
+	found = class_find(classes, class);
+	if (found == class)
+		classes->names[classes->n++] = class->name;
+	else
+		free(class);
+	return found ? found->number : -1;
 }
 
 void class_names_free(struct class_names *classes)
 {
-	for (size_t c = 0; c < classes->n; c++)
-		free(classes->names[c]);
+	tdestroy(classes->known, free);
 	free(classes->names);
 	*classes = (struct class_names){0};
 }

@@ -14,7 +14,8 @@
 /** The names of classes; all zero: none. */
 struct class_names {
 	size_t n;
-	char **names;
+	const char **names;
+	void *known; /**< tree of tsearch(), by name */
 };
 
 struct labelled {
