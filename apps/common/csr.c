@@ -97,7 +97,7 @@ static int read_entries(struct matrix_market *file, struct csr *matrix)
 	return error;
 }
 
-int csr_read(const char *path, struct csr *matrix)
+int csr_read(const char *path, bool single, struct csr *matrix)
 {
 	struct matrix_market file;
 	struct csr read = {0};
@@ -105,6 +105,7 @@ int csr_read(const char *path, struct csr *matrix)
 
 	if (error)
 		return error;
+	file.single = single;
 	error = read_entries(&file, &read);
 	matrix_market_close(&file);
 	if (error)

@@ -19,9 +19,10 @@ struct csr {
 };
 
 /** Reads a matrix; both halves of a symmetric one. Numbers that the file gives count, also zeros.
+ * @param single numbers too large for floats are refused
  * @param[out] matrix to be freed by csr_free()
  * @return 0; -EINVAL after a message with file and reason; -errno. */
-int csr_read(const char *path, struct csr *matrix);
+int csr_read(const char *path, bool single, struct csr *matrix);
 
 void csr_free(struct csr *matrix);
 

@@ -93,6 +93,9 @@ static int read_value(struct matrix_market *file, double *value)
 	*value = strtod(file->at, &after);
 	if (after == file->at || !word_ends(file, after) || !isfinite(*value))
 		return REFUSE(file, "'%.*s' is not a finite number", word_length(file), file->at);
+	if (file->single && !isfinite((float)*value))
+		return REFUSE(file, "'%.*s' is too large for single precision: see --double",
+		              word_length(file), file->at);
 	file->at = after;
 	return 0;
 }

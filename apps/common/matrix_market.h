@@ -18,6 +18,7 @@ struct matrix_market {
 	bool coordinate; /**< numbers that it does not name are 0 */
 	bool symmetric;  /**< it names those on and below the diagonal */
 	bool pattern;    /**< it names places only, each a 1 */
+	bool single;     /**< set before reading: numbers too large for floats are refused */
 	/* Where the reader stands. */
 	const char *path;
 	char *text;

@@ -111,6 +111,7 @@ static int factor_open(void *data, const struct app_options *common)
 		bool lower = self->kind == GRAPH_CHOLESKY && file.symmetric;
 
 		self->input = matrix_shape(file.rows, self->tile, lower, self->wide);
+		file.single = !self->wide;
 		error = input_allocate(self);
 	}
 	if (!error)

@@ -146,7 +146,7 @@ static void x_make(struct spmv *self)
 static int spmv_open(void *data, const struct app_options *common)
 {
 	struct spmv *self = data;
-	int error = csr_read(common->input, &self->loaded);
+	int error = csr_read(common->input, !self->wide, &self->loaded);
 
 	self->shape.rows = self->loaded.rows;
 	self->shape.columns = self->loaded.columns;

@@ -175,6 +175,10 @@ printf "$matrix real general\n2 3 2\n2 1 1\n1 4 1\n" >"$work/bad.mtx"
 expect_app 2 "bad.mtx:4: column: '4' is not a whole number from 1 to 3" spmv --input "$work/bad.mtx"
 printf "$matrix real general\n2 3 2\n2 1 1\n2 1 4\n" >"$work/bad.mtx"
 expect_app 2 "bad.mtx: row 2, column 1 is given twice" spmv --input "$work/bad.mtx"
+printf "$matrix real general\n2 2 2\n1 1 1\n2 2 1e39\n" >"$work/large.mtx"
+expect_app 2 "large.mtx:4: '1e39' is too large for single precision: see --double" spmv \
+	--input "$work/large.mtx"
+expect_app 0 "verified" spmv --input "$work/large.mtx" --double --reps 2 --verify
 
 expect_app 0 "verified" mandelbrot --size 90 --limit 300 --reps 5 --zoom 0.3 --centre -1.25,0.02 \
 	--width 1 --verify --output "$work/m.png"

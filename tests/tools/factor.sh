@@ -76,6 +76,7 @@ bad lu 'array real general\n2 3\n1\n2\n3\n4\n5\n6\n' "in.mtx: 2 rows and 3 colum
 bad lu 'array real general\n2 2\n1\n2\nx\n4\n' "in.mtx:5: 'x' is not a finite number"
 bad lu 'coordinate real general\n2 2 2\n1 1 1\n1 1 1\n' "in.mtx:4: row 1, column 1 is given twice"
 bad lu 'coordinate real general\n2 2 2\n1 1 1\n3 1 1\n' "in.mtx:4: row: '3' is not a whole number from 1 to 2"
+bad lu 'array real general\n1 1\n1e39\n' "in.mtx:3: '1e39' is too large for single precision"
 bad lu 'array complex general\n1 1\n1 0\n' "in.mtx:1: 'complex' where real or integer is wanted"
 bad lu 'coordinate real general\n1048576 1048576 1\n1 1 1\n' "512 are possible"
 

@@ -22,6 +22,7 @@
 #include "apps/common/fasta.h"
 #include "apps/common/file.h"
 #include "apps/common/csr.h"
+#include "apps/common/labelled.h"
 #include "apps/common/matrix_market.h"
 #include "apps/common/png_file.h"
 #include "tests/unit/test.h"
@@ -600,11 +601,13 @@ static void test_matrix_round_trip(void **state)
 static int parse_csr(const char *text, struct csr *matrix)
 {
 	put(text, strlen(text));
-	return csr_read(path, matrix);
+	return csr_read(path, false, matrix);
 }
 
 static void test_csr(void **state)
 {
+	static const char large[] =
+	    "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 -3.5e38\n";
 	static const uint32_t starts[] = {0, 2, 2, 4}, symmetric_starts[] = {0, 1, 2, 4};
 	struct csr matrix;
 
@@ -634,11 +637,41 @@ static void test_csr(void **state)
 	                           "2 4294967295 1\n1 1 1\n",
 	                           &matrix),
 	                 -EINVAL);
+	/* More than the largest float, which doubles hold. */
+	put(large, strlen(large));
+	assert_int_equal(csr_read(path, true, &matrix), -EINVAL);
+	assert_int_equal(csr_read(path, false, &matrix), 0);
+	assert_true(matrix.values[0] == -3.5e38);
+	csr_free(&matrix);
 }
 
 static double csr_value(void *arg, size_t entry)
 {
 	return csr_random_value(arg, entry);
+}
+
+/* Where the last column is a number, each point may have a class of its own: looking through all of
+ * them for each point would have no end. */
+static void test_many_classes(void **state)
+{
+	enum { CLASSES = 300000 };
+	FILE *stream = fopen(path, "w");
+	struct class_names classes = {0};
+	struct labelled points;
+
+	assert_non_null(stream);
+	for (int i = 0; i < 2 * CLASSES; i++)
+		fprintf(stream, "%d,%d\n", i, i % CLASSES + 7);
+	assert_int_equal(fclose(stream), 0);
+	assert_int_equal(labelled_read(path, 0, 1, true, &classes, &points), 0);
+	assert_int_equal(points.rows, 2 * CLASSES);
+	assert_int_equal(classes.n, CLASSES);
+	assert_string_equal(classes.names[CLASSES - 1], "300006");
+	for (int i = 0; i < 2 * CLASSES; i++)
+		assert_int_equal(points.labels[i], i % CLASSES);
+	labelled_free(&points);
+	class_names_free(&classes);
+	assert_int_equal(classes.n, 0);
 }
 
 /* Random matrices have the mean they should, ascending columns, and survive a file. */
@@ -663,7 +696,7 @@ static void test_csr_random(void **state)
 			assert_true(e == starts[i] || matrix.column[e] > matrix.column[e - 1]);
 		}
 	assert_int_equal(csr_write(path, &matrix, 17, csr_value, &shape), 0);
-	assert_int_equal(csr_read(path, &again), 0);
+	assert_int_equal(csr_read(path, false, &again), 0);
 	assert_memory_equal(again.starts, starts, sizeof(starts));
 	assert_memory_equal(again.column, matrix.column, count * sizeof(*matrix.column));
 	for (size_t e = 0; e < count; e++)
@@ -895,9 +928,9 @@ int main(void)
 	    cmocka_unit_test(test_fasta_round_trip),  cmocka_unit_test(test_matrix_good),
 	    cmocka_unit_test(test_matrix_bad),        cmocka_unit_test(test_matrix_damaged),
 	    cmocka_unit_test(test_matrix_round_trip), cmocka_unit_test(test_csr),
-	    cmocka_unit_test(test_csr_random),        cmocka_unit_test(test_half_written),
-	    cmocka_unit_test(test_neighbours),        cmocka_unit_test(test_place_changes),
-	    cmocka_unit_test(test_owners_and_mounts),
+	    cmocka_unit_test(test_csr_random),        cmocka_unit_test(test_many_classes),
+	    cmocka_unit_test(test_half_written),      cmocka_unit_test(test_neighbours),
+	    cmocka_unit_test(test_place_changes),     cmocka_unit_test(test_owners_and_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);
