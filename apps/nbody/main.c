@@ -66,6 +66,9 @@ static int nbody_open(void *data, const struct app_options *common)
 		                     "%s: a body has %d numbers (x, y, z, mass) or %d (and its "
 		                     "velocity), not %u",
 		                     common->input, WITHOUT_VELOCITY, WITH_VELOCITY, columns);
+	if (self->none.n)
+		return heddle_refuse(-EINVAL, "%s: '%.40s' follows the %u numbers of a body",
+		                     common->input, self->none.names[0], columns);
 	self->shape.n = self->loaded.rows;
 	return 0;
 }

@@ -270,6 +270,8 @@ sed -n 2p "$work/a.csv" | grep -q '^0,0.0002[0-9]*,0,1,0,0.16[0-9]*,0$' || fail 
 printf '1,2,3\n' >"$work/three.csv"
 expect_app 2 "a body has 4 numbers (x, y, z, mass) or 7 (and its velocity), not 3" nbody \
 	--input "$work/three.csv"
+printf '1,2,3,4,5x\n' >"$work/three.csv"
+expect_app 2 "three.csv: '5x' follows the 4 numbers of a body" nbody --input "$work/three.csv"
 expect_app 2 "--cutoff -1: not a number from 0" nbody --cutoff -1
 expect_app 2 "--softening 0: not a number from" nbody --softening 0
 
