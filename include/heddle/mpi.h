@@ -45,7 +45,8 @@ extern "C" {
  * STARPU_RESERVE_NCPU and STARPU_MAIN_THREAD_BIND say of the free core. Ranks that divide devices
  * use no OpenCL, unless STARPU_NOPENCL says so.
  *
- * The first rank of a machine starts first: StarPU's first start measures it and writes files.
+ * The first rank of a machine starts first: StarPU's first start measures it and writes files. A
+ * rank that the others wait for 30 times HEDDLE_NODE_TIMEOUT ends the program on all ranks.
  * @param conf as of starpu_init(); NULL: StarPU's defaults
  * @return 0; what starpu_init() returns on this rank; -EINVAL after a message: not after MPI_Init()
  */

@@ -29,11 +29,14 @@ static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
 /* How long a rank that waits sleeps between two looks. */
 #define NAP_NS 50000L
 
-/* Ranks meet between runs: one that does not come ends the program in time then, too. Before the
- * first run they read and make what they need, for as long as that takes. */
-static double meeting_limit_s(void)
+/* Who waits for files that others read or write has so many times the patience. */
+#define PATIENCE 30
+
+/* Ranks meet between runs, too: one that does not come in time ends the program.
+ * @param files whether others may still read or write */
+static double meeting_limit_s(bool files)
 {
-	return begun ? heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT) : 0;
+	return (files ? PATIENCE : 1) * heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT);
 }
 
 static struct mpi_link *meeting_open(double limit_s, const char *name)
@@ -60,7 +63,7 @@ static void meeting_end(struct mpi_link *link)
 
 static void broadcast(void *data, size_t bytes)
 {
-	struct mpi_link *link = meeting_open(meeting_limit_s(), "between runs");
+	struct mpi_link *link = meeting_open(meeting_limit_s(!begun), "between runs");
 
 	mpi_link_broadcast(link, 0, &(struct mpi_rows){data, 1, bytes, bytes}, NULL, NULL);
 	meeting_end(link);
@@ -68,7 +71,7 @@ static void broadcast(void *data, size_t bytes)
 
 static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
 {
-	struct mpi_link *link = meeting_open(meeting_limit_s(), "between runs");
+	struct mpi_link *link = meeting_open(meeting_limit_s(!begun), "between runs");
 
 	mpi_link_reduce(link, values, n, type, op);
 	meeting_end(link);
@@ -93,8 +96,7 @@ static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 	return 0;
 }
 
-/* The others wait for rank 0 while it writes, for as long as that takes. It does not wait for one
- * that hangs. */
+/* The others wait for rank 0 while it writes. */
 static void world_end(void)
 {
 #ifndef HEDDLE_USE_SIMGRID
@@ -102,7 +104,7 @@ static void world_end(void)
 	struct mpi_link *link;
 
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	link = meeting_open(rank ? 0 : meeting_limit_s(), "at the end");
+	link = meeting_open(meeting_limit_s(rank), "at the end");
 	mpi_link_reduce(link, &none, 1, MPI_INT, MPI_MIN);
 	meeting_end(link);
 #endif

@@ -140,16 +140,30 @@ expect 2 '"best" is not a block strategy' ranks 2 "$apps/blackscholes/blackschol
 unset HEDDLE_NODE_STRATEGY
 expect 0 'rank 3: 0 wrong' ranks 4 "$top_builddir/doc/examples/ranks"
 # Between an app and MPI: what Open MPI is told before it starts, an error of MPI, which MPI itself
-# does not end the program for, and a rank that hangs after the last run.
+# does not end the program for, and a rank that hangs before the first run or after the last one.
 cat >"$work/between.c" <<'EOF'
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <mpi.h>
+/* TEST_STOPS has the moment, and the rank. */
+static void stops(const char *moment)
+{
+	const char *where = getenv("TEST_STOPS"), *rank = getenv("OMPI_COMM_WORLD_RANK");
+	size_t length = strlen(moment);
+
+	rank = rank ? rank : getenv("PMI_RANK");
+	if (where && rank && !strncmp(where, moment, length) && !strcmp(where + length, rank))
+		raise(SIGSTOP);
+}
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *level)
 {
+	int error = PMPI_Init_thread(argc, argv, wanted, level);
+
 	printf("yields: %s\n", getenv("OMPI_MCA_mpi_yield_when_idle"));
-	return PMPI_Init_thread(argc, argv, wanted, level);
+	stops("first ");
+	return error;
 }
 int MPI_Test(MPI_Request *request, int *over, MPI_Status *status)
 {
@@ -157,11 +171,9 @@ int MPI_Test(MPI_Request *request, int *over, MPI_Status *status)
 }
 void starpu_shutdown(void)
 {
-	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-
-	rank = rank ? rank : getenv("PMI_RANK");
-	if (getenv("TEST_STOPS") && rank && *rank == '1')
-		raise(SIGSTOP);
+	if (getenv("TEST_PATIENCE"))
+		setenv("HEDDLE_NODE_TIMEOUT", getenv("TEST_PATIENCE"), 1);
+	stops("last ");
 }
 EOF
 # shellcheck disable=SC2046 # words
@@ -183,7 +195,12 @@ expect 0 '^yields: 1' between "$apps/nbia/nbia" --size 256
 export OMPI_MCA_mpi_yield_when_idle=0
 TEST_FAILS=1 between "$apps/blackscholes/blackscholes" --size 1000 >"$work/out" && fail "MPI's error: the app goes on"
 grep -q 'MPI: .*; the run ends on all ranks' "$work/out" || fail "MPI's error: $(cat "$work/out")"
-TEST_STOPS=1 HEDDLE_NODE_TIMEOUT=5 fails 'step at the end over ranks: rank 0: rank 1 has not been heard of' \
+TEST_STOPS='last 1' HEDDLE_NODE_TIMEOUT=5 fails 'step at the end over ranks: rank 0: rank 1 has not been heard of' \
+	between "$apps/blackscholes/blackscholes" --size 1000
+# One that reads, or writes, has 30 times as long.
+TEST_STOPS='first 1' HEDDLE_NODE_TIMEOUT=0.5 fails 'after 15 s .*these ranks have not begun this step: 1' \
+	between "$apps/blackscholes/blackscholes" --size 1000
+TEST_STOPS='last 0' TEST_PATIENCE=0.5 fails 'step at the end over ranks: rank 1: rank 0 has not been heard of for 15 s' \
 	between "$apps/blackscholes/blackscholes" --size 1000
 # A rank that goes early ends the run on all, also where the others wait for it between runs.
 for app in blackscholes nbia; do
