@@ -11,7 +11,9 @@ apps=$top_builddir/apps
 fails() {
 	text=$1
 	shift
+	export LAUNCHER_LIMIT=120
 	"$@" </dev/null >"$work/out" 2>&1 && fail "$*: does not fail"
+	unset LAUNCHER_LIMIT
 	grep -q -e "$text" "$work/out" || fail "$*: no '$text' in $(tail -n 5 "$work/out")"
 }
 # StarPU has not measured this machine yet.

@@ -30,12 +30,13 @@ export STARPU_NCPU=1 STARPU_NOPENCL=0 STARPU_NCUDA=0
 
 # ranks N COMMAND...: what each rank says, in one piece each: mpirun mixes them, within a line, too.
 # Then what mpirun says, in one line: Open MPI 5 breaks its own somewhere.
+# LAUNCHER_LIMIT: seconds for mpirun, which may not return from a run that MPI_Abort() has ended.
 ranks() {
 	n=$1
 	shift
 	said=$(mktemp -d "$work/said.XXXXXX") || return
 	# shellcheck disable=SC2016 # the rank's shell expands it
-	"$mpirun" -n "$n" sh -c ': >"$0/pid.$$"
+	${LAUNCHER_LIMIT:+timeout -k 5 "$LAUNCHER_LIMIT"} "$mpirun" -n "$n" sh -c ': >"$0/pid.$$"
 		exec "$@" >"$(mktemp "$0/rank.XXXXXX")" 2>&1' \
 		"$said" "$@" >"$said/mpirun" 2>&1
 	ranks_status=$?
