@@ -35,14 +35,18 @@ static struct known_class *class_find(struct class_names *classes, struct known_
 	return found ? *found : NULL;
 }
 
-/* Room for the name of one class more. */
+/* Room for the name of one class more: there is room for a power of 2 of them. */
 static bool names_grow(struct class_names *classes)
 {
-	const char **more = reallocarray(classes->names, classes->n + 1, sizeof(*more));
+	size_t n = classes->n;
+	const char **more;
 
+	if (n & (n - 1))
+		return true;
+	more = reallocarray(classes->names, n ? 2 * n : 1, sizeof(*more));
 	if (more)
 		classes->names = more;
-	return more && classes->n < INT32_MAX;
+	return more && n < INT32_MAX;
 }
 
 int32_t class_number(struct class_names *classes, const char *name, size_t length)
