@@ -177,6 +177,28 @@ static const struct pointer nowhere = {BASE_UNKNOWN, -1, NULL}, own = {BASE_OWN,
 /* Larger constants may be addresses. */
 enum { MOST_NO_ADDRESS = 0xffff };
 
+/* Whether an instruction makes an integer of other integers, as addresses are computed. */
+static bool is_integer_step(LLVMValueRef instruction)
+{
+	switch (LLVMGetInstructionOpcode(instruction)) {
+	case LLVMAdd:
+	case LLVMSub:
+	case LLVMAnd:
+	case LLVMOr:
+	case LLVMXor:
+	case LLVMShl:
+	case LLVMLShr:
+	case LLVMAShr:
+	case LLVMTrunc:
+	case LLVMZExt:
+	case LLVMSExt:
+	case LLVMFreeze:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool is_of_items(LLVMValueRef value)
 {
 	if (LLVMIsNull(value))
@@ -190,25 +212,14 @@ static bool is_of_items(LLVMValueRef value)
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMCall:
 		return value_query_known(value_called_name(value));
-	case LLVMAdd:
-	case LLVMSub:
 	case LLVMMul:
-	case LLVMAnd:
-	case LLVMOr:
-	case LLVMXor:
-	case LLVMShl:
-	case LLVMLShr:
-	case LLVMAShr:
-	case LLVMTrunc:
-	case LLVMZExt:
-	case LLVMSExt:
-	case LLVMFreeze:
 	case LLVMIntToPtr:
 	case LLVMGetElementPtr:
 	case LLVMBitCast:
 		break;
 	default:
-		return false;
+		if (!is_integer_step(value))
+			return false;
 	}
 	for (int i = 0; i < LLVMGetNumOperands(value); i++)
 		if (!is_of_items(LLVMGetOperand(value, i)))
@@ -793,42 +804,35 @@ static void order_check(LLVMValueRef value, unsigned pointer)
 
 /* Whether an address may get into memory as a number. Comparisons and differences of pointers tell
  * nothing of where buffers lie, and pointers that are made of numbers are checked as such. */
+static bool number_escapes(LLVMValueRef number);
+
+/* Whether it may by way of an instruction that uses it. */
+static bool escapes_by(LLVMValueRef user)
+{
+	switch (LLVMGetInstructionOpcode(user)) {
+	case LLVMICmp:
+	case LLVMIntToPtr:
+		return false;
+	case LLVMPHI:
+	case LLVMSelect:
+		return number_escapes(user);
+	case LLVMSub:
+		if (LLVMIsAPtrToIntInst(LLVMGetOperand(user, 0)) &&
+		    LLVMIsAPtrToIntInst(LLVMGetOperand(user, 1)))
+			return false;
+		return number_escapes(user);
+	default:
+		return !is_integer_step(user) || number_escapes(user);
+	}
+}
+
 static bool number_escapes(LLVMValueRef number)
 {
 	if (!value_walk_first(number))
 		return false;
-	for (LLVMUseRef use = LLVMGetFirstUse(number); use; use = LLVMGetNextUse(use)) {
-		LLVMValueRef user = LLVMGetUser(use);
-
-		switch (LLVMGetInstructionOpcode(user)) {
-		case LLVMICmp:
-		case LLVMIntToPtr:
-			break;
-		case LLVMSub:
-			if (LLVMIsAPtrToIntInst(LLVMGetOperand(user, 0)) &&
-			    LLVMIsAPtrToIntInst(LLVMGetOperand(user, 1)))
-				break;
-			/* fall through */
-		case LLVMAdd:
-		case LLVMAnd:
-		case LLVMOr:
-		case LLVMXor:
-		case LLVMShl:
-		case LLVMLShr:
-		case LLVMAShr:
-		case LLVMTrunc:
-		case LLVMZExt:
-		case LLVMSExt:
-		case LLVMPHI:
-		case LLVMSelect:
-		case LLVMFreeze:
-			if (number_escapes(user))
-				return true;
-			break;
-		default:
+	for (LLVMUseRef use = LLVMGetFirstUse(number); use; use = LLVMGetNextUse(use))
+		if (escapes_by(LLVMGetUser(use)))
 			return true;
-		}
-	}
 	return false;
 }
 
