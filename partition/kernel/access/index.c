@@ -338,7 +338,7 @@ static uint64_t gaps_find(const struct index_use *uses, unsigned n)
 {
 	uint64_t found = 0;
 
-	for (unsigned a = 0; a < n && a < 32; a++)
+	for (unsigned a = 0; a < n && a < 63; a++) /* bits that shifts reach */
 		found |= (uint64_t)kernel_gaps_sent(&uses[a]) << a;
 	return found;
 }
