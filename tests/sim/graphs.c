@@ -12,10 +12,10 @@
  * runs it so often, checks that each task ran once and after what it depends on, and prints what it
  * is and the times in us. STARPU_SCHED names the policy. Blind, StarPU's policies know nothing of a
  * type on a kind of worker before ten runs there, like its histories; to Heddle HEDDLE_ESTIMATE
- *says the same. LOG gets a line for each task: which ran where and when.
+ * says the same. LOG gets a line for each task: which ran where and when.
  *
  * A graph has one to five types of tasks. Half of the machines are ones on which StarPU is
- *calibrated.
+ * calibrated.
  */
 #include "config.h"
 
