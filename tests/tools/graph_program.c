@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A StarPU program that knows nothing of Heddle: a chain of tasks, and tasks that depend on
- * nothing. Each takes a millisecond of a simulated core or 100 us of a simulated GPU.
+ * nothing. Each takes a millisecond of a simulated core or 100 us of a simulated GPU. Before and
+ * after them it calls a function on each worker, as starpu_cublas_init() does.
  *
  *	graph_program CHAIN OTHERS [WAY]
  *
@@ -27,6 +28,10 @@ static void work(void *buffers[], void *arg)
 
 	for (int i = 0; i < 10000; i++)
 		*value = *value * 0.5f + 1;
+}
+
+static void prepare(void *arg)
+{
 }
 
 #ifdef STARPU_SIMGRID
@@ -63,6 +68,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (starpu_init(NULL))
 		return 77;
+	starpu_execute_on_each_worker(prepare, NULL, STARPU_CPU | STARPU_CUDA);
 	for (int v = 0; v <= others; v++)
 		starpu_variable_data_register(&handles[v], STARPU_MAIN_RAM, (uintptr_t)&values[v],
 		                              sizeof(*values));
@@ -74,6 +80,7 @@ int main(int argc, char **argv)
 	starpu_task_wait_for_all();
 	for (int v = 0; v <= others; v++)
 		starpu_data_unregister(handles[v]);
+	starpu_execute_on_each_worker(prepare, NULL, STARPU_CPU | STARPU_CUDA);
 	if (strcmp(way, "stay"))
 		starpu_shutdown();
 	else

@@ -309,16 +309,19 @@ void starpu_data_unregister_submit(starpu_data_handle_t handle)
 
 /* ---- hooks ---- */
 
-static bool runs_somewhere(const struct starpu_task *task)
+/* Whether it is the program's. What StarPU calls on each worker, such as starpu_cublas_init(), is a
+ * task without data of a worker that StarPU names: long before and after those of the program. */
+static bool counts(const struct starpu_task *task)
 {
-	return task->cl && task->cl->where != STARPU_NOWHERE;
+	return task->cl && task->cl->where != STARPU_NOWHERE &&
+	       (!task->execute_on_a_specific_worker || STARPU_TASK_GET_NBUFFERS(task));
 }
 
 static void task_submitted(struct starpu_task *task)
 {
 	double none = 0;
 
-	if (runs_somewhere(task)) {
+	if (counts(task)) {
 		atomic_compare_exchange_strong(&record.first_us, &none, starpu_timing_now());
 		task_record(task);
 	}
@@ -328,7 +331,8 @@ static void task_submitted(struct starpu_task *task)
 
 static void task_ended(struct starpu_task *task, unsigned context)
 {
-	atomic_store_explicit(&record.last_us, starpu_timing_now(), memory_order_relaxed);
+	if (counts(task))
+		atomic_store_explicit(&record.last_us, starpu_timing_now(), memory_order_relaxed);
 	if (record.ended)
 		record.ended(task, context);
 }
