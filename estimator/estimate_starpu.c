@@ -320,6 +320,8 @@ static struct {
 	struct hooks before[STARPU_NMAX_SCHED_CTXS]; /* the policy's own */
 	struct {
 		double start_us;      /* of the task under way; 0: none that is looked at */
+		double thread_us;     /* the worker's thread had taken, where that counts */
+		bool disturbed;       /* the task under way did not have its core for itself */
 		atomic_bool reported; /* its policy reported it */
 		/* The type of that task, and since when it runs. */
 		struct estimate_slot *_Atomic slot;
@@ -367,9 +369,24 @@ static bool doubtful(struct estimate_slot *slot, unsigned class, double us)
 	return false;
 }
 
+/* Where disturbances are to be left out, the least sample counts of those without. While all were
+ * disturbed it is their median. @return whether it counts */
+static bool undisturbed_keep(struct estimate_cell *cell, bool disturbed, double us)
+{
+	if (cell->measured.count && disturbed && !cell->disturbed)
+		return false;
+	if (cell->measured.count && !disturbed) {
+		us = cell->disturbed ? us : fmin(us, heddle_robust_us(&cell->measured));
+		cell->measured.count = 0;
+	}
+	cell->disturbed = disturbed;
+	heddle_robust_add(&cell->measured, us);
+	return true;
+}
+
 /* Keeps a sample. An accelerator's first one counts as long as there is no other.
  * @return whether it does */
-static bool sample_keep(struct estimate_cell *cell, bool first, double us)
+static bool sample_keep(struct estimate_cell *cell, bool first, bool disturbed, double us)
 {
 	unsigned samples = atomic_fetch_add_explicit(&cell->samples, 1, memory_order_relaxed);
 	bool none = !samples || atomic_load_explicit(&cell->first, memory_order_relaxed);
@@ -378,11 +395,9 @@ static bool sample_keep(struct estimate_cell *cell, bool first, double us)
 		return false;
 	if (!first && none)
 		cell->measured.count = 0;
-	if (observed.undisturbed && cell->measured.count) {
-		us = fmin(us, heddle_robust_us(&cell->measured));
-		cell->measured.count = 0;
-	}
 	atomic_store_explicit(&cell->first, first, memory_order_relaxed);
+	if (observed.undisturbed)
+		return undisturbed_keep(cell, disturbed, us);
 	heddle_robust_add(&cell->measured, us);
 	return true;
 }
@@ -425,7 +440,7 @@ static void sample_add(struct estimate_slot *slot, unsigned class, int worker, d
 {
 	struct estimate_cell *cell = &slot->cells[class];
 	bool first = first_on_accelerator(slot->codelet, worker);
-	bool counts = sample_keep(cell, first, us);
+	bool counts = sample_keep(cell, first, observed.workers[worker].disturbed, us);
 
 	if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER)
 		device_keep(slot, class, worker, first, us);
@@ -478,14 +493,30 @@ void heddle_estimate_undisturbed(void)
 	observed.undisturbed = true;
 }
 
-static double kernel_clock_us(int worker)
+/* Where the worker's thread takes a task's time, what it has taken; else 0. */
+static double thread_us(int worker)
 {
 	struct timespec time;
 
 	if (!observed.undisturbed || starpu_worker_get_type(worker) != STARPU_CPU_WORKER ||
 	    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time))
-		return starpu_timing_now();
+		return 0;
 	return starpu_timing_timespec_to_us(&time);
+}
+
+/* A thread that has its core for itself takes as long as passes, nearly: interrupts do not count. A
+ * virtual machine's host may tell late that it took the core away. That time is then missing
+ * from another task's, which seems to be shorter than it was. */
+#define CORE_KEPT 0.995
+
+/* How long the task under way took. */
+static double task_us(int worker)
+{
+	double us = starpu_timing_now() - observed.workers[worker].start_us;
+	double own_us = thread_us(worker) - observed.workers[worker].thread_us;
+
+	observed.workers[worker].disturbed = own_us > 0 && own_us < CORE_KEPT * us;
+	return own_us > 0 ? own_us : us;
 }
 
 static void running_note(int worker, struct estimate_slot *slot)
@@ -547,7 +578,8 @@ static void observe_pre(struct starpu_task *task, unsigned ctx)
 	if (!slot)
 		return;
 	running_note(worker, slot);
-	observed.workers[worker].start_us = kernel_clock_us(worker);
+	observed.workers[worker].thread_us = thread_us(worker);
+	observed.workers[worker].start_us = starpu_timing_now();
 }
 
 static void observe_post(struct starpu_task *task, unsigned ctx)
@@ -558,7 +590,7 @@ static void observe_post(struct starpu_task *task, unsigned ctx)
 	if (worker >= 0)
 		atomic_store(&observed.workers[worker].slot, NULL);
 	if (worker >= 0 && observed.workers[worker].start_us && looked_at(task)) {
-		us = kernel_clock_us(worker) - observed.workers[worker].start_us;
+		us = task_us(worker);
 		observed.workers[worker].start_us = 0;
 		atomic_store_explicit(&observed.workers[worker].reported, false,
 		                      memory_order_relaxed);
@@ -568,6 +600,8 @@ static void observe_post(struct starpu_task *task, unsigned ctx)
 	if (us > 0 &&
 	    !atomic_load_explicit(&observed.workers[worker].reported, memory_order_relaxed))
 		heddle_estimate_executed(task, worker, heddle_clock_kernel_us(task, us));
+	if (worker >= 0)
+		observed.workers[worker].disturbed = false;
 }
 
 static void observe(unsigned ctx)

@@ -88,7 +88,8 @@ void heddle_estimate_never(struct starpu_task *task);
 /** From now on the estimator measures how long tasks take where nothing disturbs them: of all times
  * of a task on a class the least counts. Times on cores, under policies that do not measure by
  * themselves, are those of the workers' threads: what other programs compute on the core meanwhile
- * does not count. For kernels that use no further threads; before the first task. */
+ * does not count. Those of tasks that had their core for themselves come before others. For kernels
+ * that use no further threads; before the first task. */
 void heddle_estimate_undisturbed(void);
 
 #endif

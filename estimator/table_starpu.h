@@ -24,6 +24,7 @@
 struct estimate_cell {
 	/* Under the slot's flag. */
 	struct heddle_robust measured;
+	bool disturbed;    /* all of them were: heddle_estimate_undisturbed() */
 	double prior_us;   /* from earlier runs; 0: none */
 	double history_us; /* as the history has it */
 	unsigned saved;    /* samples that are in the profile */

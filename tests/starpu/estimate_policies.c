@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <heddle/loop.h>
 #include <heddle/policy.h>
@@ -61,6 +63,33 @@ static void wait_long(void *buffers[], void *arg)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
 }
+
+/* Where a machine takes a core away and says so late, a thread's clock goes back: it is the time
+ * that passes, less what a test takes. */
+static atomic_bool fake;
+static atomic_long taken_us;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	bool faked = clock == CLOCK_THREAD_CPUTIME_ID && atomic_load(&fake);
+	int error = syscall(SYS_clock_gettime, faked ? CLOCK_MONOTONIC : clock, time);
+	long ns = time->tv_nsec - 1000 * atomic_load(&taken_us);
+
+	if (!error && faked) {
+		time->tv_sec -= ns < 0;
+		time->tv_nsec = ns < 0 ? ns + 1000000000 : ns;
+	}
+	return error;
+}
+
+/* Takes 2 ms, of which so much is taken away. */
+static void spend_and_lose(void *buffers[], void *arg)
+{
+	spend(buffers, &(double){2000});
+	atomic_fetch_add(&taken_us, *(long *)arg);
+}
+
+static struct starpu_codelet losing = {.cpu_funcs = {spend_and_lose}};
 
 static struct starpu_codelet waiting = {.cpu_funcs = {wait_long}, .name = "waiting"};
 
@@ -410,6 +439,47 @@ static void test_undisturbed(void **state)
 	}
 }
 
+/* The estimate after three tasks, each of which loses as much of its thread's time as said. */
+static double us_of_losing(const char *name, const long *lost_us)
+{
+	const struct heddle_param param = {"n", 1, NULL};
+	struct heddle_estimate estimate;
+
+	losing.name = name;
+	for (int i = 0; i < 3; i++) {
+		struct starpu_task *task = starpu_task_create();
+
+		task->cl = &losing;
+		task->cl_arg = (void *)&lost_us[i];
+		task->synchronous = 1;
+		task->destroy = 0;
+		assert_int_equal(heddle_task_params(task, &param, 1), 0);
+		assert_int_equal(starpu_task_submit(task), 0);
+		heddle_estimate(
+		    task, heddle_device_class(starpu_worker_get_by_type(STARPU_CPU_WORKER, 0)),
+		    &estimate);
+		starpu_task_destroy(task);
+	}
+	assert_int_equal(estimate.samples, 3);
+	print_message("%s: %g us\n", name, estimate.us);
+	return estimate.us;
+}
+
+/* A task whose thread's clock went back is not the shortest one. Without others the median counts.
+ */
+static void test_clock_back(void **state)
+{
+	const long one[] = {0, 1500, 0}, all[] = {1500, 500, 1000};
+
+	heddle_estimate_undisturbed();
+	begin("eager");
+	atomic_store(&fake, true);
+	assert_true(us_of_losing("losing_one", one) >= 1990);
+	assert_true(us_of_losing("losing_all", all) >= 990);
+	atomic_store(&fake, false);
+	starpu_shutdown();
+}
+
 static int make_folder(void **state)
 {
 	setenv("HEDDLE_VERBOSE", "0", 0);
@@ -429,10 +499,11 @@ static int remove_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_placement), cmocka_unit_test(test_first_run),
-	    cmocka_unit_test(test_cold),      cmocka_unit_test(test_stating),
-	    cmocka_unit_test(test_once),      cmocka_unit_test(test_undisturbed),
-	    cmocka_unit_test(test_data),      cmocka_unit_test(test_loading),
+	    cmocka_unit_test(test_placement),  cmocka_unit_test(test_first_run),
+	    cmocka_unit_test(test_cold),       cmocka_unit_test(test_stating),
+	    cmocka_unit_test(test_once),       cmocka_unit_test(test_undisturbed),
+	    cmocka_unit_test(test_clock_back), cmocka_unit_test(test_data),
+	    cmocka_unit_test(test_loading),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
