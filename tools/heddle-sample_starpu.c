@@ -458,76 +458,108 @@ static int job_run(struct job *job, unsigned visit, unsigned pairs)
 	return error;
 }
 
+static bool is_sampled(const struct arguments *arguments, size_t i)
+{
+	return arguments->all || arguments->what == &sampled[i];
+}
+
+static unsigned visits(const struct arguments *arguments)
+{
+	return (arguments->reps + PAIRS - 1) / PAIRS;
+}
+
 /* Sizes between the bounds, evenly on a logarithmic scale. */
-static size_t size_of(const struct arguments *arguments, unsigned job)
+static size_t size_of(const struct arguments *arguments, const struct sampled *what, unsigned job)
 {
 	double at = (app_random(arguments->seed, job) >> 11) * 0x1p-53;
-	double least = arguments->least ? arguments->least : arguments->what->least;
-	double most = arguments->most ? arguments->most : arguments->what->most;
+	double least = arguments->least ? arguments->least : what->least;
+	double most = arguments->most ? arguments->most : what->most;
 
 	return least * pow(fmax(most / least, 1), at);
 }
 
-/* Visits all jobs in turn, repeatedly, forwards and backwards: what changes while they run affects
- * few visits of each, and all jobs alike. To make a job's data takes as long as some runs. */
-static int jobs_run(const struct arguments *arguments)
+/* Visits all jobs of a codelet in turn, forwards or backwards. */
+static int visit_run(const struct arguments *arguments, const struct sampled *what, unsigned visit,
+                     unsigned pairs)
 {
-	unsigned visits = (arguments->reps + PAIRS - 1) / PAIRS;
 	int error = 0;
 
-	for (unsigned i = 0; i < visits * arguments->jobs && !error; i++) {
-		unsigned visit = i / arguments->jobs, j = i % arguments->jobs;
-		unsigned left = arguments->reps - visit * PAIRS;
-		struct job job = {.what = arguments->what};
+	for (unsigned i = 0; i < arguments->jobs && !error; i++) {
+		unsigned j = visit & 1 ? arguments->jobs - 1 - i : i;
+		struct job job = {.what = what};
 
-		j = visit & 1 ? arguments->jobs - 1 - j : j;
-		heddle_progress("heddle sample: job %u of %u, visit %u of %u", j + 1,
-		                arguments->jobs, visit + 1, visits);
-		error = arguments->what->make(&job, size_of(arguments, j),
-		                              app_random(arguments->seed, ~j));
+		heddle_progress("heddle sample: %s, job %u of %u, visit %u of %u", what->name,
+		                j + 1, arguments->jobs, visit + 1, visits(arguments));
+		error =
+		    what->make(&job, size_of(arguments, what, j), app_random(arguments->seed, ~j));
 		if (!error)
-			error = job_run(&job, visit, left < PAIRS ? left : PAIRS);
+			error = job_run(&job, visit, pairs);
 		job_free(&job);
+	}
+	return error;
+}
+
+/* Visits all codelets in turn, repeatedly: what changes for some time affects few visits of a job,
+ * and all jobs alike. A visit has new data, in other pages of memory. To make them takes as long as
+ * some runs. */
+static int visits_run(const struct arguments *arguments)
+{
+	int error = 0;
+
+	for (unsigned visit = 0; visit < visits(arguments); visit++) {
+		unsigned left = arguments->reps - visit * PAIRS;
+
+		for (size_t i = 0; i < NSAMPLED && !error; i++)
+			if (is_sampled(arguments, i))
+				error = visit_run(arguments, &sampled[i], visit,
+				                  left < PAIRS ? left : PAIRS);
 	}
 	heddle_progress_end();
 	return error;
 }
 
-static int one_sample(const struct arguments *arguments)
+/* Before minutes of runs whose times could not be kept. */
+static int profiles_check(const struct arguments *arguments)
 {
 	const struct heddle_profile none = {0};
 	char path[PATH_MAX];
-	int error;
+	int error = 0;
 
-	/* Before minutes of runs whose times could not be kept. */
-	if (heddle_profile_path(arguments->what->name, path, sizeof(path)) ||
-	    heddle_profile_update(path, &none))
-		return APP_WRONG;
-	if (codelets_load(arguments->what->name))
-		return APP_CANNOT;
-	error = jobs_run(arguments);
-	codelets_unload();
-	if (!error)
-		error = heddle_estimate_save();
-	if (error)
-		return APP_WRONG;
+	for (size_t i = 0; i < NSAMPLED && !error; i++)
+		if (is_sampled(arguments, i))
+			error = heddle_profile_path(sampled[i].name, path, sizeof(path)) ||
+			        heddle_profile_update(path, &none);
+	return error;
+}
+
+static int sampled_print(const struct arguments *arguments)
+{
+	char path[PATH_MAX];
+
 	printf("%u jobs on each of", arguments->jobs);
 	for (unsigned c = 0; c < heddle_device_classes(); c++)
 		printf("%s %s", c ? "," : "", heddle_device_class_name(c));
-	printf("\n%s\n", path);
-	return fflush(stdout) ? APP_WRONG : APP_RIGHT;
+	putchar('\n');
+	for (size_t i = 0; i < NSAMPLED; i++)
+		if (is_sampled(arguments, i) &&
+		    !heddle_profile_path(sampled[i].name, path, sizeof(path)))
+			puts(path);
+	return fflush(stdout);
 }
 
-static int sample(struct arguments *arguments)
+static int sample(const struct arguments *arguments)
 {
 	int status = APP_RIGHT;
 
-	if (!arguments->all)
-		return one_sample(arguments);
-	for (size_t i = 0; i < NSAMPLED && status == APP_RIGHT; i++) {
-		arguments->what = &sampled[i];
-		status = one_sample(arguments);
-	}
+	if (profiles_check(arguments))
+		return APP_WRONG;
+	for (size_t i = 0; i < NSAMPLED && status == APP_RIGHT; i++)
+		if (is_sampled(arguments, i) && codelets_load(sampled[i].name))
+			status = APP_CANNOT;
+	if (status == APP_RIGHT &&
+	    (visits_run(arguments) || heddle_estimate_save() || sampled_print(arguments)))
+		status = APP_WRONG;
+	codelets_unload();
 	return status;
 }
 
@@ -586,7 +618,7 @@ static void check(void *data, struct argp_state *state)
 	if (arguments->jobs > UINT_MAX / arguments->reps)
 		argp_error(state, "--jobs times --reps exceeds %u", UINT_MAX);
 	for (size_t i = 0; i < NSAMPLED; i++)
-		if (arguments->all || arguments->what == &sampled[i])
+		if (is_sampled(arguments, i))
 			sizes_check(arguments, &sampled[i], state);
 }
 
