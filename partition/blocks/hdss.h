@@ -137,6 +137,7 @@ struct hdss {
 		bool parked;   /**< cores get no blocks now */
 		bool joined;   /**< they got none before */
 		double all_us; /**< of a run of all workers: the least time, or the mean */
+		double from;   /**< before this part of it less than all would do is asked */
 	} crew;
 	double noise;         /**< of blocks, in earlier runs */
 	double level;         /**< logarithm of what iterations cost now to what they should */

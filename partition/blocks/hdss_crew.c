@@ -32,15 +32,14 @@
 #define ALL_AGAIN 8
 #define TRIAL_SPREAD 1.25
 #define FORGOTTEN 1.02
-/* Without cores all that they would have done is asked of the accelerators after this part of a
- * run, and less before in proportion: to begin takes some time. */
-#define LOOK_FROM 0.125
+/* A trial that fails may cost this part of all runs so far. Cores miss the time to its first
+ * answer, and short blocks have more starts, which a pipeline hides. At its beginning, which takes
+ * some time, accelerators may be so far behind what all would have done. */
+#define TRIAL_COST 0.015
 /* Their blocks are at most this part of the run then, or so many times what they cost beside their
  * iterations. */
 #define LOOK_PART 0.02
 #define LOOK_STARTS 4
-/* Where these are longer than this part of the run, cores would be missed for too long. */
-#define LOOK_MOST 0.125
 
 /* The time of an accelerator's block while cores wait, beside what it costs to start. */
 static double look_us(const struct heddle_strategy *b, unsigned worker, double run)
@@ -49,21 +48,35 @@ static double look_us(const struct heddle_strategy *b, unsigned worker, double r
 	                   LOOK_STARTS * blocks_hdss_known_start(b, worker, false));
 }
 
-/* Whether accelerators may be faster than all, and it would soon be seen if they are not. */
-static bool trial_pays(const struct heddle_strategy *b, double run)
+/* Whether accelerators may be faster than all, and a trial that fails would not cost too much.
+ * @param cost what it may cost, as a part of the run
+ * @param[out] from before this part of the run less than all would have done is asked of them */
+static bool trial_pays(const struct heddle_strategy *b, double run, double cost, double *from)
 {
 	const struct hdss *h = b->state;
-	double cores = 0, accelerators = 0;
+	double cores = 0, accelerators = 0, missed = 0, starts = 0, part;
 
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		double pace = h->worker[w].pace;
 
-		if (!hdss_is_core(b, w) && (pace <= 0 || look_us(b, w, run) > LOOK_MOST * run))
-			return false;
+		if (!hdss_is_core(b, w)) {
+			double us = look_us(b, w, run);
+			double start = blocks_hdss_known_start(b, w, false);
+
+			if (pace <= 0)
+				return false;
+			missed = hdss_larger(missed, us / run);
+			if (!h->worker[w].pipelined)
+				starts = hdss_larger(starts, start / us);
+		}
 		if (pace > 0)
 			*(hdss_is_core(b, w) ? &cores : &accelerators) += 1 / pace;
 	}
-	return cores > 0 && accelerators >= LEAST_PART * (cores + accelerators);
+	if (cores <= 0 || accelerators < LEAST_PART * (cores + accelerators))
+		return false;
+	part = cores / (cores + accelerators);
+	*from = hdss_smaller(1, cost / (part * (1 - part)));
+	return missed * part + starts * (1 - part) <= cost;
 }
 
 /* Of blocks under way half counts. */
@@ -81,15 +94,16 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 {
 	const struct blocks_crew *crew = &memory->crew;
 	struct hdss *h = b->state;
-	bool unlike;
+	bool unlike, pays;
 
 	if (!b->parameters[HDSS_CREW] || !hdss_accelerators(b) || !(crew->all_us > 0))
 		return;
 	unlike = crew->mean_us >= TRIAL_SPREAD * crew->all_us;
 	h->crew.all_us = unlike ? crew->mean_us : crew->all_us;
-	h->crew.parked = crew->accelerators ? crew->runs < crew->trial
-	                                    : crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) &&
-	                                          trial_pays(b, h->crew.all_us);
+	pays = trial_pays(b, h->crew.all_us, TRIAL_COST * crew->runs, &h->crew.from);
+	h->crew.parked = crew->accelerators
+	                     ? crew->runs < crew->trial
+	                     : pays && crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial);
 }
 
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work)
@@ -119,7 +133,7 @@ void blocks_hdss_crew_completed(struct heddle_strategy *b)
 
 	if (!h->crew.parked)
 		return;
-	asked = passed * hdss_smaller(1, passed / LOOK_FROM);
+	asked = passed * (passed < h->crew.from ? passed / h->crew.from : 1);
 	if (work_done(b) < asked * (b->total + b->given_up))
 		cores_let_in(b);
 }

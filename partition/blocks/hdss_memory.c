@@ -12,6 +12,8 @@
 
 #include "partition/blocks/hdss.h"
 
+/* Where a start is so much of the run one block is better than several that overlap. */
+#define LONG_START_PIPELINED 0.15
 /* How much a block says of its worker, and the most that it may differ for that. */
 #define SHIFT_GAIN 0.3
 #define SHIFT_MOST 0.7
@@ -44,8 +46,8 @@ static void worker_remember(struct hdss_worker *worker, const struct blocks_memo
 	worker->largest = memory->largest;
 	worker->last = memory->largest.n;
 	worker->learned = true;
-	/* It will ask ahead again. Where starts are long one block may be best. */
-	worker->pipelined = memory->pipelined && memory->time.start.us < HDSS_LONG_START * run;
+	/* It will ask ahead again. */
+	worker->pipelined = memory->pipelined && memory->time.start.us < LONG_START_PIPELINED * run;
 	time_set(worker, memory->time.start.us, memory->time.pace);
 }
 
