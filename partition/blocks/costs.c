@@ -583,15 +583,21 @@ static void gaps_fill(double *ratio, const double *weight)
 	}
 }
 
-/* Costs so far times what was found. */
+/* Costs so far times what was found. Parts that one block covered have the same ratio: a power takes
+ * as long as all else here. */
 static void costs_update(struct costs *costs, const double *ratio, double part)
 {
-	double sum = 0, last = costs->before[0], scale;
+	double sum = 0, last = costs->before[0], before = 1, power = 1, scale;
 
 	costs->before[0] = 0;
 	for (int p = 0; p < COSTS_PARTS; p++) {
-		double cost = (costs->before[p + 1] - last) * pow(ratio[p], part);
+		double cost;
 
+		if (ratio[p] != before) {
+			before = ratio[p];
+			power = part == 1 ? before : pow(before, part);
+		}
+		cost = (costs->before[p + 1] - last) * power;
 		last = costs->before[p + 1];
 		sum += cost;
 		costs->before[p + 1] = sum;
