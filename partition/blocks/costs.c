@@ -256,6 +256,7 @@ struct fit {
 	double *sum, *weight;
 	double *work, *bound; /* of the largest block, and what it says of the pace */
 	double *room;         /* for a number of each block */
+	double *told;         /* work of each block of the run, by the costs that were found */
 	unsigned nworkers;
 	double us; /* of a block, on average */
 	double noise;
@@ -522,10 +523,10 @@ static void part_add(const struct costs *costs, double start, double n, double r
 	       to = (start + n) * scale;
 
 	for (int p = (int)from; p < COSTS_PARTS && p < to; p++) {
-		double covered = fmin(to, p + 1) - fmax(from, p);
+		double first = p > from ? p : from, last = p + 1 < to ? p + 1 : to;
 
-		sum[p] += covered * weight * ratio;
-		weights[p] += covered * weight;
+		sum[p] += (last - first) * weight * ratio;
+		weights[p] += (last - first) * weight;
 	}
 }
 
@@ -614,11 +615,12 @@ static int fit_init(struct fit *fit, unsigned blocks, struct costs_worker *worke
 	*fit = (struct fit){.samples = malloc((blocks + 1) * sizeof(*fit->samples)),
 	                    .pairs = malloc((blocks + 1) * sizeof(*fit->pairs)),
 	                    .pace = malloc(6 * nworkers * sizeof(*fit->pace)),
-	                    .room = malloc((blocks + 1) * sizeof(*fit->room)),
+	                    .room = malloc(2 * (blocks + 1) * sizeof(*fit->room)),
 	                    .workers = workers,
 	                    .nworkers = nworkers};
 	if (!fit->samples || !fit->pairs || !fit->pace || !fit->room)
 		return -ENOMEM;
+	fit->told = fit->room + blocks + 1;
 	fit->sum = fit->pace + nworkers;
 	fit->weight = fit->sum + nworkers;
 	fit->work = fit->weight + nworkers;
@@ -663,7 +665,7 @@ static void paces_guess(struct fit *fit, const struct costs *costs)
 
 /* The paces that fit the new costs. Of a worker whose largest block was mostly start it is known
  * that it is not slower than that: the rest was less than what tells something. */
-static void paces_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
+static void paces_end(struct fit *fit, const struct costs_run *run)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++)
 		fit->sum[w] = fit->weight[w] = fit->work[w] = fit->bound[w] = 0;
@@ -676,7 +678,7 @@ static void paces_end(struct fit *fit, const struct costs *costs, const struct c
 		if (!counts(block))
 			continue;
 		us = block->us - start_of(&fit->workers[w], block);
-		work = costs_work(costs, block->start, block->n);
+		work = fit->told[i];
 		told = tells(&fit->workers[w], block);
 		counted = us >= LEAST_PART * block->us && told;
 		if (work > fit->work[w]) {
@@ -720,8 +722,7 @@ static void line_add(struct line_sums *sums, bool follows, double work, double u
 }
 
 /* Blocks whose times lie far from what is believed count little. */
-static void lines_sum(const struct fit *fit, const struct costs *costs, const struct costs_run *run,
-                      struct line_sums *sums)
+static void lines_sum(const struct fit *fit, const struct costs_run *run, struct line_sums *sums)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		double pace = fit->workers[w].pace;
@@ -741,7 +742,7 @@ static void lines_sum(const struct fit *fit, const struct costs *costs, const st
 		if (!counts(block))
 			continue;
 		worker = &fit->workers[block->worker];
-		work = costs_work(costs, block->start, block->n);
+		work = fit->told[i];
 		told = start_of(worker, block) + worker->pace * work;
 		if (worker->pace <= 0 || told <= 0 || !tells(worker, block))
 			continue;
@@ -802,8 +803,7 @@ static void kind_bound(const struct costs_run *run, const struct costs_worker *w
 	starts[1].us = fmax(0, fmin(starts[1].us, starts[0].us));
 }
 
-static int starts_end(struct fit *fit, const struct costs *costs, const struct costs_run *run,
-                      bool last)
+static int starts_end(struct fit *fit, const struct costs_run *run, bool last)
 {
 	struct line_sums *sums = malloc(fit->nworkers * sizeof(*sums));
 	bool found[MAXKINDS] = {0};
@@ -811,7 +811,7 @@ static int starts_end(struct fit *fit, const struct costs *costs, const struct c
 
 	if (!sums)
 		return -ENOMEM;
-	lines_sum(fit, costs, run, sums);
+	lines_sum(fit, run, sums);
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		int kind = fit->workers[w].kind;
 
@@ -839,11 +839,13 @@ static int lines_find(struct fit *fit, const struct costs *costs, const struct c
 	int error = 0;
 
 	paces_guess(fit, costs);
+	for (unsigned i = 0; i < run->count; i++)
+		fit->told[i] = costs_work(costs, run->blocks[i].start, run->blocks[i].n);
 	for (int i = 0; i < LINES && !error; i++) {
-		paces_end(fit, costs, run);
-		error = starts_end(fit, costs, run, last && i + 1 == LINES);
+		paces_end(fit, run);
+		error = starts_end(fit, run, last && i + 1 == LINES);
 	}
-	paces_end(fit, costs, run);
+	paces_end(fit, run);
 	return error;
 }
 
