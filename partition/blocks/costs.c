@@ -584,8 +584,8 @@ static void gaps_fill(double *ratio, const double *weight)
 	}
 }
 
-/* Costs so far times what was found. Parts that one block covered have the same ratio: a power takes
- * as long as all else here. */
+/* Costs so far times what was found. Parts that one block covered have the same ratio: a power
+ * takes as long as all else here. */
 static void costs_update(struct costs *costs, const double *ratio, double part)
 {
 	double sum = 0, last = costs->before[0], before = 1, power = 1, scale;

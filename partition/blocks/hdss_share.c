@@ -23,6 +23,9 @@
  * are noisy. */
 #define LONGEST_CONFIRMED 0.9
 #define NOISE_MARGIN 5
+/* A core's block costs at least so much beside its iterations, microseconds: blocks of nearly one
+ * size do not tell it from their pace. */
+#define DECISION_US 2
 /* Where starts are long, it is believed for all of the run if a start takes so many times what
  * blocks differ by. */
 #define SURE_MARGIN 2
@@ -288,7 +291,7 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 	double longest = h->run * (pipelined ? LONGEST_PIPELINED : LONGEST_SLICE);
 	double us = h->run / b->parameters[HDSS_SLICE], hidden = hidden_us(b, worker);
 	/* rate(2n) / rate(n) - 1 = (start / 2) / (start / 2 + n pace) */
-	double flat = start * (0.5 / b->parameters[HDSS_CHANGE] + 0.5);
+	double starts = 0.5 / b->parameters[HDSS_CHANGE] + 0.5;
 
 	if (b->stream)
 		return longest; /* it comes cut already */
@@ -302,7 +305,9 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 		                      h->run * (one_is_best(b, start)
 		                                    ? 1
 		                                    : LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
-	us = hdss_larger(hdss_larger(us, flat), hidden);
+	if (h->confirmed && hdss_is_core(b, worker))
+		us = hdss_larger(us, hdss_smaller(starts * DECISION_US, LONGEST_SLICE * h->run));
+	us = hdss_larger(hdss_larger(us, starts * start), hidden);
 	return hdss_smaller(us, longest);
 }
 
