@@ -228,6 +228,12 @@ check "the same again" $? 0
 check "first repetitions are as single runs" \
 	"$(awk '/^(mean|least)/ && $2 == $3' "$work/table" | wc -l)" 2
 check "second repetitions are not" "$(awk '/^mean/ && $3 == $4' "$work/table" | wc -l)" 0
+"$bench" --irregular --quick --size 2000 --reps 5 --contenders "css:chunk=10 fixed" >"$work/table"
+check "fixed blocks are no worse than some" "$(awk '/^(mean|least)/ && $3 >= $2' "$work/table" | wc -l)" 2
+"$bench" --irregular --size 2000 --rounds 1 --reps 1 --contenders hdss >"$work/table"
+HEDDLE_DEPTH=2 "$bench" --irregular --size 2000 --rounds 1 --reps 1 --contenders hdss |
+	cmp -s - "$work/table"
+check "two blocks under way are not one" $? 1
 "$bench" --clusters --quick --size 400 >"$work/table"
 check "exit status of --clusters" $? 0
 check "rows of --clusters" "$(grep -c '^[0-9]*,[a-z]*,[0-9]*,400,.*,odds,0,' "$work/table")" 27

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "support/message.h"
+#include "support/variables.h"
 #include "tools/bench/bench.h"
 #include "partition/blocks/replay.h"
 
@@ -196,15 +197,10 @@ static double efficiency(const char *contender, const struct replay_machine *giv
 }
 
 /* "css": the best of a sweep, with blocks of devices that are larger or not. */
-static unsigned variants_make(const char *contender, const struct replay_machine *machine,
-                              char variants[][96])
+static unsigned css_sweep(const struct replay_machine *machine, char variants[][96])
 {
 	unsigned count = 0;
 
-	if (strcmp(contender, "css")) {
-		snprintf(variants[0], 96, "%s", contender);
-		return 1;
-	}
 	for (unsigned parts = 2; parts <= 512; parts *= 4)
 		for (unsigned times = 1; times <= 64; times *= 4) {
 			double chunk = fmax(1, machine->n / parts / machine->nworkers);
@@ -215,33 +211,97 @@ static unsigned variants_make(const char *contender, const struct replay_machine
 	return count;
 }
 
-#define MAXVARIANTS 25
+/* "fixed": the best blocks of one size for cores and one for devices that somebody could choose who
+ * knows all rates. A device has 1 to MOST_LAUNCHES of them, which are about its share. */
+#define LEAST_PARTS 2
+#define MOST_PARTS 64
+#define MOST_LAUNCHES 16
+#define LEAST_SHARE 50 /* percent */
+#define MOST_SHARE 110
+#define SHARE_STEP 4
 
-/* @return 0; 1 after a message */
-static int contender_run(const char *contender, struct replay_machine *machine, double *work,
-                         const struct row *row, unsigned first_seed, unsigned seeds)
+static unsigned fixed_sweep(const struct replay_machine *machine, const struct row *row,
+                            char variants[][96])
 {
-	char variants[MAXVARIANTS][96];
+	unsigned devices = row->machine->devices, count = 0;
+	double core, device = 0;
+
+	for (unsigned d = 0; d < devices; d++)
+		device += row->machine->speed[d] / devices;
+	core = machine->n / (row->machine->cores + device * devices);
+	for (double parts = LEAST_PARTS; parts <= MOST_PARTS; parts *= devices ? 2 : sqrt(2))
+		for (unsigned launches = 1; launches <= (devices ? MOST_LAUNCHES : 1);
+		     launches += 1 + launches / 4)
+			for (unsigned share = devices ? LEAST_SHARE : MOST_SHARE;
+			     share <= MOST_SHARE; share += SHARE_STEP)
+				snprintf(variants[count++], 96, "css:chunk=%.0f,cuda=%.0f",
+				         fmax(1, core / parts),
+				         fmax(1, core * device * share / 100 / launches));
+	return count;
+}
+
+/* What is tried for a contender. */
+static unsigned variants_make(const char *contender, const struct replay_machine *machine,
+                              const struct row *row, char variants[][96])
+{
+	if (!strcmp(contender, "css"))
+		return css_sweep(machine, variants);
+	if (!strcmp(contender, "fixed"))
+		return fixed_sweep(machine, row, variants);
+	snprintf(variants[0], 96, "%s", contender);
+	return 1;
+}
+
+#define MAXVARIANTS 1024
+/* What is so far below the best after a seed is tried no more; after some, so far in the mean. */
+#define HOPELESS 0.1
+#define SEEDS_ENOUGH 3
+#define BEATEN 0.02
+
+/* @return the number of the best one so far */
+static unsigned best_of(const double *sum, unsigned count)
+{
+	unsigned best = 0;
+
+	for (unsigned v = 1; v < count; v++)
+		best = sum[v] > sum[best] ? v : best;
+	return best;
+}
+
+/* @param[out] mean efficiency of the best variant
+ * @param[out] low its least
+ * @return 0; 1 after a message */
+static int contender_run(const char *contender, struct replay_machine *machine, double *work,
+                         const struct row *row, unsigned first_seed, unsigned seeds, double *mean,
+                         double *low)
+{
+	static char variants[MAXVARIANTS][96];
 	double sum[MAXVARIANTS] = {0}, least[MAXVARIANTS];
 	unsigned count, best = 0;
 
 	machine->nworkers = row->machine->cores + row->machine->devices;
-	count = variants_make(contender, machine, variants);
+	count = variants_make(contender, machine, row, variants);
 	for (unsigned s = 0; s < seeds; s++) {
+		double lost = s < SEEDS_ENOUGH ? HOPELESS : BEATEN, most = s ? sum[best] / s : 0;
+
 		row_fill(machine, work, row, first_seed + s);
 		for (unsigned v = 0; v < count; v++) {
-			double e = efficiency(variants[v], machine);
+			double e;
 
+			if (s && sum[v] / s < most - lost) {
+				sum[v] = 0;
+				continue;
+			}
+			e = efficiency(variants[v], machine);
 			if (e < 0)
 				return 1;
 			sum[v] += e;
 			least[v] = s ? fmin(least[v], e) : e;
 		}
+		best = best_of(sum, count);
 	}
-	for (unsigned v = 1; v < count; v++)
-		best = sum[v] > sum[best] ? v : best;
-	printf("  %.3f/%.3f", sum[best] / seeds, least[best]);
-	fflush(stdout);
+	*mean = sum[best] / seeds;
+	*low = least[best];
 	return 0;
 }
 
@@ -256,15 +316,23 @@ static void title_print(char **contenders, unsigned count, const char *what)
 static int row_run(const struct bench_settings *settings, char **contenders, unsigned count,
                    struct replay_machine *machine, double *work, const struct row *row)
 {
+	double mean, low, first = 0;
 	char name[96];
 
 	snprintf(name, sizeof(name), "%s %s %gms %gus", row->machine->name, row->name,
 	         row->us / 1e3, row->device_us);
 	printf("%-34s", name);
-	for (unsigned c = 0; c < count; c++)
+	for (unsigned c = 0; c < count; c++) {
 		if (contender_run(contenders[c], machine, work, row, settings->seed,
-		                  settings->rounds ? settings->rounds : DEFAULT_SEEDS))
+		                  settings->rounds ? settings->rounds : DEFAULT_SEEDS, &mean, &low))
 			return 1;
+		printf("  %.3f/%.3f", mean, low);
+		if (!c)
+			first = mean;
+		else if (!strcmp(contenders[c], "fixed"))
+			printf(" (%.3f)", first / mean);
+		fflush(stdout);
+	}
 	printf("\n");
 	return 0;
 }
@@ -275,7 +343,11 @@ static int named_run(const struct bench_settings *settings, char **contenders, u
 {
 	static const double lengths[] = {5e3, 10e3, 20e3, 80e3};
 	struct row row = {.core_us = 3, .depth = 1};
+
 	int status = 0;
+
+	if (heddle_variable_is_set(HEDDLE_VARIABLE_DEPTH))
+		row.depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
 
 	title_print(contenders, count, "mean/least efficiency");
 	for (size_t s = 0; s < NSHAPES_NAMED; s++)
@@ -398,7 +470,13 @@ static int drawn_run(const struct bench_settings *settings, char **contenders, u
 		row_draw(&row, &drawn, &random);
 		row_fill(machine, work, &row, settings->seed + i);
 		for (unsigned c = 0; c < count && !status; c++) {
-			values[c][i] = efficiency(contenders[c], machine);
+			double low;
+
+			if (strcmp(contenders[c], "fixed"))
+				values[c][i] = efficiency(contenders[c], machine);
+			else if (contender_run("fixed", machine, work, &row, settings->seed + i, 1,
+			                       &values[c][i], &low))
+				values[c][i] = -1;
 			status = values[c][i] < 0;
 		}
 	}
@@ -444,7 +522,8 @@ int bench_irregular(const struct bench_settings *settings)
 		if (*word) {
 			contenders = bench_grow(contenders, count + 1, sizeof(*contenders));
 			contenders[count++] = word;
-			status = status ? status : contender_check(word);
+			if (!status && strcmp(word, "fixed"))
+				status = contender_check(word);
 		}
 	if (!count)
 		status = heddle_refuse(-EINVAL, "--contenders \"%s\": no strategy", list);
