@@ -191,6 +191,8 @@ double costs_run_returned(struct costs_run *run, unsigned worker, size_t n)
  * not known yet. */
 static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0.15, 0.15, 0.15};
 #define ROUNDS (sizeof(believed) / sizeof(believed[0]))
+/* The first ones, after which noise is known. */
+#define ROUNDS_WIDE 7
 /* The last ones, where paces are known that were true a few blocks before. */
 #define ROUNDS_MORE 3
 /* What a kind says of a worker's pace, or what was believed of it, in pairs of blocks. */
@@ -366,7 +368,9 @@ static void paces_begin(struct fit *fit)
 }
 
 /* Means over the workers of each kind; of those without blocks they are the pace. They count the
- * less the more workers of the kind differ. */
+ * less the more workers of the kind differ, and the less the more a worker's blocks tell something
+ * else: few pairs would be drawn away from what they tell, and then count as if an edge was between
+ * them. */
 static void kinds_add(struct fit *fit, double pairs)
 {
 	double sum[MAXKINDS] = {0}, squares[MAXKINDS] = {0}, n[MAXKINDS] = {0};
@@ -379,13 +383,16 @@ static void kinds_add(struct fit *fit, double pairs)
 		}
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		int kind = fit->workers[w].kind;
-		double mean, spread, weight;
+		double mean, spread, weight, off;
 
 		if (!n[kind])
 			continue;
 		mean = sum[kind] / n[kind];
 		spread = fmax(0, squares[kind] / n[kind] - mean * mean) / (ALIKE * ALIKE);
-		weight = pairs / (1 + spread);
+		off = isnan(fit->pace[w])
+		          ? 0
+		          : (fit->pace[w] - mean) / fmax(ALIKE, NOISES * fit->noise);
+		weight = pairs / (1 + spread) / (1 + off * off);
 		fit->sum[w] += weight * mean;
 		fit->weight[w] += weight;
 	}
@@ -876,8 +883,12 @@ static int costs_fit(struct fit *fit, struct costs *costs, unsigned known,
 	if (samples_take(fit, costs, run, 0, shortest) < 2)
 		return -ENOENT;
 	paces_begin(fit);
-	for (size_t i = 0; i < ROUNDS; i++)
+	fit->noise = HUGE_VAL;
+	for (size_t i = 0; i < ROUNDS; i++) {
+		if (i == ROUNDS_WIDE)
+			fit->noise = noise_find(fit, fit->room);
 		paces_improve(fit, believed[i]);
+	}
 	costs_find(fit, costs, known);
 	return 0;
 }
