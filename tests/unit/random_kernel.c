@@ -89,11 +89,16 @@ struct expression {
 	struct expression *of[3];
 };
 
-enum act { SET, ADD_TO, STORE, LOAD, PAINT, IF, FOR, LEAVE, BREAK, CONTINUE };
+enum act { SET, ADD_TO, STORE, LOAD, PAINT, IF, FOR, SWITCH, CASE, LEAVE, BREAK, CONTINUE };
 
 /* How an element is named: as b[i]; through a pointer to bytes; from one of two pointers into the
- * buffer on, by a condition; by a pointer that walks over several. */
-enum naming { PLAIN, BYTES, PICKED, WALK };
+ * buffer on, by a condition; by a pointer that walks over several; by one that a structure holds.
+ */
+enum naming { PLAIN, BYTES, PICKED, WALK, HELD };
+
+/* How a structure holds a pointer: with an index beside it; a function gets the structure, or
+ * changes it; a condition, or a number in memory, says which of two it is. */
+enum held { BESIDE, GIVEN, CHANGED, CHOSEN, NUMBERED, NHELD };
 
 enum { PICKED_DISTANCE = 3 };
 
@@ -104,12 +109,14 @@ struct statement {
 	int width;   /* of a vector that is loaded or stored; 1: an element */
 	int lanes; /* of an element that is a vector, those that are stored, as bits; 0: all of it,
 	              or the one that of[1] chooses */
-	int form;  /* how it is spelled, or which loop it is */
+	int form;  /* how it is spelled, or which loop it is; of a case 1: it is the default */
 	int compare; /* of a loop */
 	enum naming naming;
+	enum held held;
 	int walked, by; /* elements of a walk, and how far each is from the one before */
 	bool unaligned; /* of vectors: the index counts elements */
 	bool waits;     /* at a barrier in front of it, which local memory is used for */
+	bool falls;     /* of a case: into the next one */
 	struct expression *of[3];
 	struct statement *body, *other, *next;
 };
@@ -140,7 +147,7 @@ static char options[32];
 struct maker {
 	struct random_kernel *kernel;
 	int visible[MAXVARIABLES], nvisible; /* variables that may be used */
-	int depth, loops;
+	int depth, loops, switches;
 	bool in_helper;
 };
 
@@ -488,8 +495,10 @@ static struct statement *access_make(struct maker *m)
 	s->waits = chance(10);
 	if (chance(20))
 		instead_make(m, s);
-	if (s->width == 1 && chance(30)) {
-		s->naming = s->instead < 0 ? BYTES + pick(WALK) : WALK;
+	if (s->width == 1 && chance(35)) {
+		s->naming = s->instead < 0 ? BYTES + pick(HELD) : chance(50) ? WALK : HELD;
+		/* In memory pointers are refused, so few are there. */
+		s->held = s->instead >= 0 ? pick(CHOSEN) : chance(4) ? NUMBERED : pick(NUMBERED);
 		if (s->instead < 0)
 			s->of[2] = condition(m, 1);
 		s->walked = 1 + pick(5);
@@ -697,6 +706,69 @@ static struct statement *border(struct maker *m)
 	return s;
 }
 
+/* A value with few others, mostly. */
+static struct expression *switch_value(struct maker *m)
+{
+	struct expression *e =
+	    chance(60) ? query(chance(50) ? GLOBAL_ID : 1 + pick(2), pick(2)) : any(m, 1);
+
+	if (chance(60))
+		e = binary(chance(60) ? '&' : '%', e, literal(chance(70) ? 3 : 1 + pick(7)));
+	return e;
+}
+
+/* @param to a variable that the cases set; -1: they do anything */
+static struct statement *switch_make(struct maker *m, int to)
+{
+	struct statement *s = statement(SWITCH, 0), **at = &s->body, *of;
+	int n = 1 + pick(5), label = chance(80) ? 0 : pick(9) - 3, visible = m->nvisible;
+	int other = chance(70) ? pick(n) : n;
+
+	s->of[0] = switch_value(m);
+	m->depth++;
+	m->switches++;
+	for (int i = 0; i < n; i++) {
+		of = statement(CASE, label);
+		label += chance(80) ? 1 : 1 + pick(30);
+		of->form = i == other;
+		of->falls = chance(20);
+		if (to >= 0 && chance(90)) {
+			of->body = statement(ADD_TO, to);
+			of->body->of[0] =
+			    cast(m->kernel->variables[to],
+			         chance(70) ? literal(pick(chance(50) ? 9 : 300)) : any(m, 1));
+		} else {
+			of->body = block(m);
+		}
+		m->nvisible = visible;
+		*at = of;
+		at = &of->next;
+	}
+	m->switches--;
+	m->depth--;
+	return s;
+}
+
+/* What a switch chooses is part of an index. */
+static struct statement *chosen_store(struct maker *m)
+{
+	int which = variable_add(m, chance(70) ? I32 : pick(NTYPES));
+	struct statement *s = statement(SET, which), *store = statement(STORE, pick(2));
+	struct expression *value;
+
+	if (which < 0)
+		return access_make(m);
+	s->of[0] = cast(m->kernel->variables[which], literal(pick(9)));
+	m->visible[m->nvisible++] = which;
+	s->next = switch_make(m, which);
+	value = expression(VARIABLE, m->kernel->variables[which], which);
+	if (chance(40))
+		value = binary('*', value, chance(50) ? literal(1 + pick(40)) : leaf(m));
+	store->of[0] = chance(70) ? binary('+', query(GLOBAL_ID, 0), value) : value;
+	s->next->next = store;
+	return s;
+}
+
 static struct statement *statement_make(struct maker *m)
 {
 	int what = pick(100), visible = m->nvisible;
@@ -710,6 +782,10 @@ static struct statement *statement_make(struct maker *m)
 		return strided_stores(m);
 	if (chance(4))
 		return border(m);
+	if (chance(4))
+		return chosen_store(m);
+	if (m->depth <= 2 && chance(4))
+		return switch_make(m, -1);
 
 	if (m->depth > 2 || what < 42)
 		return access_make(m);
@@ -739,7 +815,10 @@ static struct statement *statement_make(struct maker *m)
 		s->of[0] = condition(m, 2);
 		m->depth++;
 		if (chance(25)) {
-			s->body = statement(m->loops && chance(60) ? BREAK + pick(2) : LEAVE, 0);
+			s->body = statement(m->loops && chance(60)      ? BREAK + pick(2)
+			                    : m->switches && chance(60) ? BREAK
+			                                                : LEAVE,
+			                    0);
 		} else {
 			s->body = block(m);
 			m->nvisible = visible;
@@ -954,6 +1033,50 @@ static void vector_print(FILE *out, const struct random_kernel *kernel, const st
 	fputs(s->act == STORE ? ");\n" : ").s0;\n", out);
 }
 
+/* The structures that hold pointers. */
+static void holders_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	bool both = s->held == CHOSEN || s->held == NUMBERED;
+
+	fprintf(out, "{ struct view%d_%d held%s = {", s->which, kernel->number, both ? "[2]" : "");
+	fputs(both ? "{" : "", out);
+	buffer_print(out, kernel, s);
+	fputs(", (long)", out);
+	expression_print(out, kernel, s->of[0]);
+	if (both) {
+		fprintf(out, "}, {b%d + %d, (long)", s->which, PICKED_DISTANCE);
+		expression_print(out, kernel, s->of[0]);
+		fputs("}", out);
+	}
+	fputs("};\n", out);
+	if (s->held == CHANGED)
+		fprintf(out, "shift%d_%d(&held, held.first);\n", s->which, kernel->number);
+}
+
+static void held_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	switch (s->held) {
+	case GIVEN:
+		fprintf(out, "(*reach%d_%d(held))", s->which, kernel->number);
+		break;
+	case CHANGED:
+		fputs("(*held.at)", out);
+		break;
+	case CHOSEN:
+		fprintf(out, "(*reach%d_%d(", s->which, kernel->number);
+		expression_print(out, kernel, s->of[2]);
+		fputs(" ? held[1] : held[0]))", out);
+		break;
+	case NUMBERED:
+		fputs("(held[", out);
+		expression_print(out, kernel, s->of[2]);
+		fputs("].at[held[0].first])", out);
+		break;
+	default:
+		fputs("(held.at[held.first])", out);
+	}
+}
+
 /* An element, as what is assigned to or read. */
 static void element_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
@@ -974,6 +1097,9 @@ static void element_print(FILE *out, const struct random_kernel *kernel, const s
 		break;
 	case WALK:
 		fputs("(*walk)", out);
+		break;
+	case HELD:
+		held_print(out, kernel, s);
 		break;
 	default:
 		fputs(s->form ? "" : "(*(", out);
@@ -1019,6 +1145,8 @@ static void access_print(FILE *out, const struct random_kernel *kernel, const st
 {
 	if (s->waits)
 		fputs("tile[get_local_id(1) & 7] = sink; barrier(CLK_LOCAL_MEM_FENCE);\n", out);
+	if (s->naming == HELD)
+		holders_print(out, kernel, s);
 	if (s->naming == WALK) {
 		fprintf(out, "{ __global %s *walk = ", elements[kernel->elements[s->which]].name);
 		buffer_print(out, kernel, s);
@@ -1033,8 +1161,8 @@ static void access_print(FILE *out, const struct random_kernel *kernel, const st
 		lanes_print(out, kernel, s);
 	else
 		scalar_print(out, kernel, s);
-	if (s->naming == WALK)
-		fputs("} }\n", out);
+	if (s->naming == WALK || s->naming == HELD)
+		fputs(s->naming == WALK ? "} }\n" : "}\n", out);
 }
 
 static void paint_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
@@ -1091,6 +1219,16 @@ static void loop_print(FILE *out, const struct random_kernel *kernel, const stru
 	fputs("\n", out);
 }
 
+static void case_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	if (s->form)
+		fputs("default: {\n", out);
+	else
+		fprintf(out, "case %d: {\n", s->which);
+	block_print(out, kernel, s->body);
+	fputs(s->falls ? "}\n" : "} break;\n", out);
+}
+
 static void block_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
 	for (; s; s = s->next)
@@ -1123,6 +1261,16 @@ static void block_print(FILE *out, const struct random_kernel *kernel, const str
 			break;
 		case FOR:
 			loop_print(out, kernel, s);
+			break;
+		case SWITCH:
+			fputs("switch (", out);
+			expression_print(out, kernel, s->of[0]);
+			fputs(") {\n", out);
+			block_print(out, kernel, s->body);
+			fputs("}\n", out);
+			break;
+		case CASE:
+			case_print(out, kernel, s);
 			break;
 		case LEAVE:
 			fputs("return;\n", out);
@@ -1165,6 +1313,16 @@ static void kernel_print(FILE *out, const struct random_kernel *kernel)
 		fprintf(out, "void put%d_%d(__global %s *p) { *p = ", b, kernel->number, type);
 		element_value(out, type);
 		fputs("; }\n", out);
+	}
+	for (int b = 0; b < RANDOM_DATA; b++) {
+		const char *type = elements[kernel->elements[b]].name;
+
+		fprintf(out,
+		        "struct view%d_%d { __global %s *at; long first; };\n"
+		        "__global %s *reach%d_%d(struct view%d_%d v) { return v.at + v.first; }\n"
+		        "void shift%d_%d(struct view%d_%d *v, long by) { v->at += by; }\n",
+		        b, kernel->number, type, type, b, kernel->number, b, kernel->number, b,
+		        kernel->number, b, kernel->number);
 	}
 	fprintf(out, "__kernel void k%d(", kernel->number);
 	for (int b = 0; b < RANDOM_DATA; b++)
@@ -1528,7 +1686,9 @@ static void access_run(struct execution *x, const struct statement *s)
 	__int128 element = evaluate(x, s->of[0]);
 	int buffer = s->instead >= 0 && evaluate(x, s->of[2]) ? s->instead : s->which;
 
-	if (s->naming == PICKED && evaluate(x, s->of[2]))
+	if ((s->naming == PICKED ||
+	     (s->naming == HELD && (s->held == CHOSEN || s->held == NUMBERED))) &&
+	    evaluate(x, s->of[2]))
 		element += PICKED_DISTANCE;
 	element_run(x, s, buffer, s->unaligned ? element : element * s->width);
 	for (int i = 1; s->naming == WALK && i < s->walked && !x->wrong; i++)
@@ -1603,6 +1763,23 @@ static enum flow loop_run(struct execution *x, const struct statement *s)
 	return GOES_ON;
 }
 
+static enum flow switch_run(struct execution *x, const struct statement *s)
+{
+	enum type type = s->of[0]->type;
+	int64_t value = evaluate(x, s->of[0]);
+	const struct statement *of, *other = NULL;
+	enum flow flow = GOES_ON;
+
+	for (of = s->body; of && (of->form || fit(type, of->which) != value); of = of->next)
+		other = of->form ? of : other;
+	for (of = of ? of : other; of && flow == GOES_ON; of = of->next) {
+		flow = block_run(x, of->body);
+		if (flow == GOES_ON && !of->falls)
+			flow = BREAKS;
+	}
+	return flow == BREAKS ? GOES_ON : flow;
+}
+
 static enum flow block_run(struct execution *x, const struct statement *s)
 {
 	enum flow flow = GOES_ON;
@@ -1627,6 +1804,11 @@ static enum flow block_run(struct execution *x, const struct statement *s)
 			break;
 		case FOR:
 			flow = loop_run(x, s);
+			break;
+		case SWITCH:
+			flow = switch_run(x, s);
+			break;
+		case CASE: /* which a switch runs */
 			break;
 		case LEAVE:
 			return LEAVES;
