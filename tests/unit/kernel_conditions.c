@@ -120,6 +120,8 @@ static void other_code(void **state)
 	    {"#ifndef __own_h\n#define __own_h\n#define P(t) t##_MAX + t ## _MIN\nint w = P(INT);\n"
 	     "#endif",
 	     "__own_h\n"},
+	    {"#define _W(x, t) w_##t (x)\nint w = _W(1, A) + _W (2, B);\n#undef _W\n", "_W\n"},
+	    {"#define V(t, n) t##n\n#define CL_DTYPE float\nV(CL_DTYPE, 4) x;\n", "CL_DTYPE\n"},
 	};
 	char why[128], *asked;
 
@@ -133,6 +135,11 @@ static void other_code(void **state)
 	assert_int_equal(kernel_conditions_ask("", "-DV=__X -w -D __Y", &asked, why, sizeof(why)),
 	                 0);
 	assert_string_equal(asked, "__X\n__Y\n");
+	free(asked);
+	assert_int_equal(kernel_conditions_ask("#ifdef CL_DTYPE_float\n#define T(t) t##4\n#endif\n",
+	                                       "-DCL_DTYPE_float", &asked, why, sizeof(why)),
+	                 0);
+	assert_string_equal(asked, "CL_DTYPE_float\n");
 	free(asked);
 }
 
@@ -156,6 +163,16 @@ static void unclear_code(void **state)
 	    {"#define P(t) t##_MAX__\n", "its source has _MAX__,"},
 	    {"#define __P(t) t##__X\n", "its source has __X,"},
 	    {"#define __LINE__ t##_MAX\n", "its source has __LINE__,"},
+	    {"#define V(t, n) t##n\n#define _W x\nV(_W, 4) y;", "its source has _W,"},
+	    {"#define V(t, n) t##n\n#define _W(x) x\nV(_W, 4)(y);", "its source has _W,"},
+	    {"#define V(t) t##_W(1)\n#define _W(x) x\nV(4)(y);", "its source has _W,"},
+	    {"#define V(t, n) t##n\n#define _W(x) x\nV(_W\n(1), 4);", "its source has _W,"},
+	    {"#define V(t, n) t##n\n_W(1);", "its source has _W,"},
+	    {"#define V(t, n) t##n\nint w = V(CL_DTYPE, 4);", "its source has CL_DTYPE,"},
+	    {"#define V(t, n) t##n\n#define CL_V\nint w = V(CL_V, ERSION_1_2);",
+	     "its source has CL_V,"},
+	    {"#define V(t, n) t##n\n#define CL_VERSION_\nint w = V(CL_VERSION_, 2_0);",
+	     "its source has CL_VERSION_,"},
 	    {"#define CAT(a, b) a%:%:b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
 	    {"?\?=ifdef X\n#endif", "trigraphs"},

@@ -99,7 +99,8 @@ static bool is_unclear(const char *name, size_t length)
 /* A source and its options; copies. */
 struct walk {
 	char *code, *options;
-	bool pastes; /* it makes names of parts */
+	bool pastes;         /* it makes names of parts */
+	char no_parts[2048]; /* reserved names that are no parts, a line each */
 	FILE *asked;
 	char *why;
 	size_t size;
@@ -168,8 +169,78 @@ static bool ends_limit(const char *line, const char *name, size_t length)
 	       source_is_any(source_skip_blanks(name), length, words);
 }
 
+/* Whether the source defines a macro with parameters and has its name in front of brackets alone,
+ * so that it is no beginning of a name that is made of parts. */
+static bool is_only_called(const struct walk *walk, const char *name, size_t length)
+{
+	static const char *const questions[] = {"ifdef", "ifndef", "undef", NULL};
+	bool defined = false;
+	size_t n;
+
+	for (const char *line = walk->code; *line; line = source_next_line(line)) {
+		const char *word = source_directive(line, &n);
+		bool asks = word && source_is_any(word, n, questions);
+		bool defines = is_about(line, "define", name, length);
+
+		for (const char *at = line; !asks && (at = name_next(at, &n)); at += n) {
+			const char *end = defines ? at + n : source_skip_blanks(at + n);
+
+			if (n != length || strncmp(at, name, length))
+				continue;
+			if (*end != '(' || (at > line && at[-1] == '#'))
+				return false;
+			defined |= defines;
+			defines = false;
+		}
+	}
+	return defined;
+}
+
+/* Whether the source or an option defines a name that begins with CL_, and no compiler has a longer
+ * one: so what is made of it and other parts is no name of a compiler. */
+static bool is_begun_by_nobody(const struct walk *walk, const char *name, size_t length)
+{
+	static const char *const theirs[] = {
+	    "CL_COMPLETE",  "CL_KHRONOS", "CL_QUEUED",  "CL_RUNNING",
+	    "CL_SUBMITTED", "CL_TARGET",  "CL_VERSION", NULL};
+
+	if (strncmp(name, "CL_", 3))
+		return false;
+	for (const char *const *their = theirs; *their; their++) {
+		size_t n = strlen(*their);
+
+		if (!strncmp(name, *their, n < length ? n : length))
+			return false;
+	}
+	return source_has(walk->code, "define", name, length) ||
+	       kernel_options_define(walk->options, name, length);
+}
+
+/* Whether a line of a text begins with a name and ends there. */
+static bool has_line(const char *text, const char *name, size_t length)
+{
+	for (; *text; text = source_next_line(text))
+		if (!strncmp(text, name, length) && text[length] == '\n')
+			return true;
+	return false;
+}
+
+/* Whether what is made of a name and other parts may be a name of a compiler. */
+static bool is_part(struct walk *walk, const char *name, size_t length)
+{
+	size_t used = strlen(walk->no_parts);
+
+	if (!walk->pastes || has_line(walk->no_parts, name, length))
+		return false;
+	if (used + length + 2 > sizeof(walk->no_parts) ||
+	    (!is_begun_by_nobody(walk, name, length) && !is_only_called(walk, name, length)))
+		return true;
+	snprintf(walk->no_parts + used, length + 2, "%.*s\n", (int)length, name);
+	return false;
+}
+
 /* Names of other code. Where names are made of parts, the parts are not the names. */
-static int code_ask(const struct walk *walk, const char *line, const char *where)
+static int code_ask(struct walk *walk, const char *line, const char *where)
 {
 	const char *begin = line;
 	size_t n;
@@ -177,7 +248,7 @@ static int code_ask(const struct walk *walk, const char *line, const char *where
 	for (; (line = name_next(line, &n)); line += n) {
 		if (!is_reserved(line, n) || is_language(line, n) || ends_limit(begin, line, n))
 			continue;
-		if (walk->pastes || is_unclear(line, n))
+		if (is_unclear(line, n) || is_part(walk, line, n))
 			return refuse(walk, where, line, n);
 		fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
@@ -379,7 +450,7 @@ static bool defines_unused(const struct walk *walk, const char *word, size_t n)
 	return copy && !found;
 }
 
-static int directive_ask(const struct walk *walk, const char *word, size_t n)
+static int directive_ask(struct walk *walk, const char *word, size_t n)
 {
 	static const char *const harmless[] = {"pragma", "error", "warning", "line", NULL};
 	static const char *const includes[] = {"include", "import", "include_next", "embed", NULL};
@@ -404,7 +475,7 @@ static int directive_ask(const struct walk *walk, const char *word, size_t n)
 	return code_ask(walk, word, "source has");
 }
 
-static int source_ask(const struct walk *walk)
+static int source_ask(struct walk *walk)
 {
 	struct group groups[MAXDEPTH] = {{0}};
 	unsigned depth = 0;
@@ -443,7 +514,7 @@ static int source_ask(const struct walk *walk)
 }
 
 /* Definitions among the options are code as well. */
-static int definitions_ask(const struct walk *walk)
+static int definitions_ask(struct walk *walk)
 {
 	char *copy = strdup(walk->options), *rest = copy, *definition;
 	int status = copy ? 0 : -ENOMEM;
