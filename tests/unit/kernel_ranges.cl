@@ -609,6 +609,32 @@ __kernel void cleared(__global float *restrict out, __global float *restrict cop
 		copy[at + i] = in[at + i];
 }
 
+/* Places are vectors, which are computed and counted as such. */
+__kernel void quads(__global float *out, __global const float *in, int width, int height)
+{
+	int2 at = (int2)(get_global_id(0), get_global_id(1)) << 1, to = at;
+	int2 end = min(at + 2, (int2)(width, height));
+
+	if (at.x == 0)
+		to.x++;
+	for (; to.y < end.y; to.y++) {
+		out[mad24(to.y, width, to.x)] = in[at.x / 2];
+		if (at.x + 1 < end.x)
+			out[mad24(to, (int2)(1, width), (int2)(at.x, 1)).y + at.x] = in[at.y / 2];
+	}
+}
+
+/* The next place is a product more. */
+__kernel void planes(__global float *out, __global const float *in, int width, int height, int n)
+{
+	int at = mad24((int)get_global_id(1), width, (int)get_global_id(0));
+
+	for (int plane = 0; plane < n; plane++) {
+		out[at] = in[plane];
+		at = mad24(width, height, at);
+	}
+}
+
 /* What cannot be split. */
 __kernel void counter(__global uint *count)
 {

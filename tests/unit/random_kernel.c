@@ -89,11 +89,29 @@ struct expression {
 	struct expression *of[3];
 };
 
-enum act { SET, ADD_TO, STORE, LOAD, PAINT, IF, FOR, SWITCH, CASE, LEAVE, BREAK, CONTINUE };
+enum act {
+	SET,
+	ADD_TO,
+	PAIR,
+	PAIR_CHANGE,
+	STORE,
+	LOAD,
+	PAINT,
+	IF,
+	FOR,
+	SWITCH,
+	CASE,
+	LEAVE,
+	BREAK,
+	CONTINUE
+};
 
 /* How an element is named: as b[i]; through a pointer to bytes; from one of two pointers into the
  * buffer on, by a condition; by a pointer that walks over several; by one that a structure holds.
  */
+/* How both numbers of a pair change. */
+enum change { PLUS, MINUS, TIMES_BOTH, LEAST, MOST, PRODUCT_MORE, SWAP, PERHAPS, NCHANGES };
+
 enum naming { PLAIN, BYTES, PICKED, WALK, HELD };
 
 /* How a structure holds a pointer: with an index beside it; a function gets the structure, or
@@ -128,6 +146,8 @@ struct random_kernel {
 	int elements[RANDOM_BUFFERS];
 	int nvariables;
 	enum type variables[MAXVARIABLES];
+	char lanes[MAXVARIABLES]; /* 'x', 'y': of an int2, one variable after the other; 0: of none
+	                           */
 	struct expression *helpers[NHELPERS]; /* of variables 0 and 1, as parameters */
 	struct statement *body;
 	bool structured; /* its integers are in a structure */
@@ -433,6 +453,46 @@ static int variable_add(struct maker *m, enum type type)
 		return -1;
 	m->kernel->variables[m->kernel->nvariables++] = type;
 	return which;
+}
+
+/* Two variables that are one vector. @return the first one; -1: there is no room */
+static int pair_add(struct maker *m)
+{
+	int first = m->kernel->nvariables;
+
+	if (first + 2 > MAXVARIABLES)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		m->kernel->lanes[first + i] = "xy"[i];
+		m->visible[m->nvisible++] = variable_add(m, I32);
+	}
+	return first;
+}
+
+static struct statement *pair_statement(struct maker *m, enum act act, int which)
+{
+	struct statement *s = statement(act, which);
+
+	for (int i = 0; i < 2; i++)
+		s->of[i] = cast(I32, act == PAIR && chance(60) ? query(GLOBAL_ID, i)
+		                     : chance(40)              ? literal(pick(4))
+		                                               : any(m, 1));
+	if (act == PAIR_CHANGE) {
+		s->form = chance(40) ? PLUS : pick(NCHANGES);
+		s->of[2] = condition(m, 1);
+		s->walked = pick(9);
+		s->by = pick(5) - 1;
+	}
+	return s;
+}
+
+/* The change of a pair that is visible; NULL: none is. */
+static struct statement *pair_change(struct maker *m)
+{
+	for (int i = m->nvisible; i-- > 0;)
+		if (m->kernel->lanes[m->visible[i]] == 'x')
+			return pair_statement(m, PAIR_CHANGE, m->visible[i]);
+	return NULL;
 }
 
 /* A pixel, mostly by ids, and perhaps one outside of the image. */
@@ -769,6 +829,38 @@ static struct statement *chosen_store(struct maker *m)
 	return s;
 }
 
+/* A place with two coordinates, which a loop moves. */
+static struct statement *pair_loop(struct maker *m)
+{
+	int visible = m->nvisible, which = pair_add(m), count = variable_add(m, I32);
+	struct statement *s, *loop, *store;
+	struct expression *x, *y;
+
+	if (which < 0 || count < 0) {
+		m->nvisible = visible;
+		return access_make(m);
+	}
+	m->nvisible = visible;
+	s = pair_statement(m, PAIR, which);
+	m->visible[m->nvisible++] = which;
+	m->visible[m->nvisible++] = which + 1;
+	loop = s->next = count_loop(m, count, literal(1 + pick(6)));
+	x = expression(VARIABLE, I32, which);
+	y = expression(VARIABLE, I32, which + 1);
+	store = statement(STORE, pick(2));
+	store->of[0] = chance(70) ? binary('+', binary('*', y, literal(1 + pick(60))), x)
+	                          : binary('+', chance(50) ? x : y, query(GLOBAL_ID, 0));
+	loop->body = store;
+	store->next = pair_statement(m, PAIR_CHANGE, which);
+	if (chance(30)) {
+		m->loops++;
+		store->next->next = block(m);
+		m->loops--;
+	}
+	m->nvisible = visible;
+	return s;
+}
+
 static struct statement *statement_make(struct maker *m)
 {
 	int what = pick(100), visible = m->nvisible;
@@ -784,6 +876,22 @@ static struct statement *statement_make(struct maker *m)
 		return border(m);
 	if (chance(4))
 		return chosen_store(m);
+	if (chance(4))
+		return pair_loop(m);
+	if (chance(4)) {
+		int which = pair_add(m);
+
+		m->nvisible = visible;
+		if (which < 0)
+			return access_make(m);
+		s = pair_statement(m, PAIR, which);
+		m->visible[m->nvisible++] = which;
+		m->visible[m->nvisible++] = which + 1;
+		return s;
+	}
+	s = chance(6) ? pair_change(m) : NULL;
+	if (s)
+		return s;
 	if (m->depth <= 2 && chance(4))
 		return switch_make(m, -1);
 
@@ -892,6 +1000,16 @@ const struct random_kernel *random_kernel_named(const char *name)
 
 static const char *const comparisons[] = {"<", "<=", ">", ">=", "==", "!="};
 
+static void variable_print(FILE *out, const struct random_kernel *kernel, int which)
+{
+	char lane = kernel->lanes[which];
+
+	if (lane)
+		fprintf(out, "w%d.%c", which - (lane == 'y'), lane);
+	else
+		fprintf(out, "v%d", which);
+}
+
 static void expression_print(FILE *out, const struct random_kernel *kernel,
                              const struct expression *e)
 {
@@ -906,7 +1024,7 @@ static void expression_print(FILE *out, const struct random_kernel *kernel,
 		fprintf(out, kernel->structured ? "n.n%d" : "n%d", e->which);
 		return;
 	case VARIABLE:
-		fprintf(out, "v%d", e->which);
+		variable_print(out, kernel, e->which);
 		return;
 	case QUERY:
 		fprintf(out, e->which == WORK_DIM ? "%s()" : "%s(%d)", queries[e->which],
@@ -1219,6 +1337,33 @@ static void loop_print(FILE *out, const struct random_kernel *kernel, const stru
 	fputs("\n", out);
 }
 
+static void pair_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	fputs("(int2)(", out);
+	expression_print(out, kernel, s->of[0]);
+	fputs(", ", out);
+	expression_print(out, kernel, s->of[1]);
+	fputs(")", out);
+}
+
+static void change_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	static const char *const begin[] = {
+	    "w%d += ",         "w%d -= ",      "w%d *= ",      "w%d = min(w%d, ",
+	    "w%d = max(w%d, ", "w%d = mad24(", "w%d = w%d.yx", "w%d = "};
+
+	fprintf(out, begin[s->form], s->which, s->which);
+	if (s->form == PERHAPS) {
+		expression_print(out, kernel, s->of[2]);
+		fprintf(out, " ? w%d : ", s->which);
+	}
+	if (s->form != SWAP)
+		pair_print(out, kernel, s);
+	if (s->form == PRODUCT_MORE)
+		fprintf(out, ", (int2)(%d, %d), w%d", s->walked, s->by, s->which);
+	fputs(s->form >= LEAST && s->form <= PRODUCT_MORE ? ");\n" : ";\n", out);
+}
+
 static void case_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
 	if (s->form)
@@ -1235,11 +1380,20 @@ static void block_print(FILE *out, const struct random_kernel *kernel, const str
 		switch (s->act) {
 		case SET:
 		case ADD_TO:
-			fprintf(out, "%s v%d = ",
-			        s->act == SET ? types[kernel->variables[s->which]].name : "",
-			        s->which);
+			fprintf(out, "%s ",
+			        s->act == SET ? types[kernel->variables[s->which]].name : "");
+			variable_print(out, kernel, s->which);
+			fputs(" = ", out);
 			expression_print(out, kernel, s->of[0]);
 			fputs(";\n", out);
+			break;
+		case PAIR:
+			fprintf(out, "int2 w%d = ", s->which);
+			pair_print(out, kernel, s);
+			fputs(";\n", out);
+			break;
+		case PAIR_CHANGE:
+			change_print(out, kernel, s);
 			break;
 		case STORE:
 		case LOAD:
@@ -1763,6 +1917,47 @@ static enum flow loop_run(struct execution *x, const struct statement *s)
 	return GOES_ON;
 }
 
+/* @param lane of a pair
+ * @param value what the change says of it */
+static int64_t changed(struct execution *x, const struct statement *s, int lane, int64_t value)
+{
+	int64_t before = x->variables[s->which + lane], factor = lane ? s->by : s->walked;
+	const int64_t most = 1 << 23;
+
+	switch ((enum change)s->form) {
+	case PLUS:
+		return result(x, I32, (__int128)before + value);
+	case MINUS:
+		return result(x, I32, (__int128)before - value);
+	case TIMES_BOTH:
+		return result(x, I32, (__int128)before * value);
+	case LEAST:
+		return before < value ? before : value;
+	case MOST:
+		return before > value ? before : value;
+	case PRODUCT_MORE:
+		if (value >= most || value < -most)
+			return wrong(x);
+		return result(x, I32, (__int128)value * factor + before);
+	case SWAP:
+		return x->variables[s->which + !lane];
+	default:
+		return evaluate(x, s->of[2]) ? before : value;
+	}
+}
+
+static void pair_run(struct execution *x, const struct statement *s)
+{
+	int64_t values[2];
+
+	for (int lane = 0; lane < 2; lane++) {
+		values[lane] = evaluate(x, s->of[lane]);
+		if (s->act == PAIR_CHANGE)
+			values[lane] = changed(x, s, lane, values[lane]);
+	}
+	memcpy(&x->variables[s->which], values, sizeof(values));
+}
+
 static enum flow switch_run(struct execution *x, const struct statement *s)
 {
 	enum type type = s->of[0]->type;
@@ -1791,6 +1986,10 @@ static enum flow block_run(struct execution *x, const struct statement *s)
 		case SET:
 		case ADD_TO:
 			x->variables[s->which] = evaluate(x, s->of[0]);
+			break;
+		case PAIR:
+		case PAIR_CHANGE:
+			pair_run(x, s);
 			break;
 		case STORE:
 		case LOAD:

@@ -68,7 +68,11 @@ struct memo {
 	enum memo_state node_state, pointer_state;
 	int node;
 	struct pointer pointer;
-	unsigned walk; /* the latest walk that visited the value */
+	struct {
+		enum memo_state state;
+		int node;
+	} elements[16]; /* of a vector */
+	unsigned walk;  /* the latest walk that visited the value */
 };
 
 struct memo *value_memo(LLVMValueRef value);
@@ -96,7 +100,9 @@ int value_argument(LLVMValueRef value);
 struct growth {
 	LLVMValueRef initial, next, step;
 	LLVMBasicBlockRef latch;
+	int element; /* of a vector, which counts; -1: it is a number */
 	bool negative, is_pointer;
+	bool is_product; /* the step is that of two operands of a mad24() */
 };
 
 bool value_growth(LLVMValueRef phi, struct growth *growth);

@@ -214,6 +214,30 @@ enum index_predicate value_predicate(LLVMIntPredicate predicate, bool swapped, b
 	return INDEX_NPREDICATES;
 }
 
+/* The letter of the integers of a function, in its mangled name: of vectors that of their elements.
+ * 0: it is another function. */
+static char integers_of(const char *name, const char *function)
+{
+	char *of = (char *)name + strlen(function);
+
+	if (!text_starts(name, function))
+		return 0;
+	if (text_starts(of, "Dv")) {
+		strtoul(of + 2, &of, 10);
+		of += *of == '_';
+	}
+	return *of && strchr("ijlm", *of) ? *of : 0;
+}
+
+/* The node of an element of a vector, or of a number (element -1), which counts for all elements.
+ */
+static int part_node(LLVMValueRef value, int element)
+{
+	return element < 0 || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind
+	           ? value_node(value)
+	           : value_element_node(value, element);
+}
+
 static bool leads_to_phi(LLVMValueRef value)
 {
 	if (!LLVMIsAInstruction(value) || !value_walk_first(value))
@@ -242,8 +266,13 @@ static bool step_find(LLVMValueRef phi, LLVMValueRef next, struct growth *growth
 	op = LLVMGetInstructionOpcode(next);
 	growth->negative = op == LLVMSub;
 	growth->is_pointer = op == LLVMGetElementPtr;
-	if ((op == LLVMAdd || op == LLVMSub || op == LLVMGetElementPtr) &&
-	    LLVMGetNumOperands(next) == 2 && LLVMGetOperand(next, 0) == phi)
+	growth->element = -1;
+	growth->is_product = op == LLVMCall && integers_of(value_called_name(next), "_Z5mad24") &&
+	                     LLVMGetOperand(next, 2) == phi;
+	if (growth->is_product)
+		growth->step = next;
+	else if ((op == LLVMAdd || op == LLVMSub || op == LLVMGetElementPtr) &&
+	         LLVMGetNumOperands(next) == 2 && LLVMGetOperand(next, 0) == phi)
 		growth->step = LLVMGetOperand(next, 1);
 	else if (op == LLVMAdd && LLVMGetOperand(next, 1) == phi)
 		growth->step = LLVMGetOperand(next, 0);
@@ -266,9 +295,12 @@ bool value_growth(LLVMValueRef phi, struct growth *growth)
 	return false;
 }
 
+static int product_24_node(LLVMValueRef call, int element);
+
 static int step_node(const struct growth *growth, LLVMValueRef phi)
 {
-	int step = value_node(growth->step);
+	int step = growth->is_product ? product_24_node(growth->step, growth->element)
+	                              : part_node(growth->step, growth->element);
 
 	if (growth->negative)
 		return node_two(INDEX_SUB, 64, node_constant(0), step);
@@ -456,17 +488,45 @@ int value_choice(LLVMValueRef condition, unsigned bits, int a, int b)
 
 /* ---- integers ---- */
 
-static int phi_node(LLVMValueRef phi, unsigned bits)
+/* Where an element of a vector is made.
+ * @param[in,out] element -1: the vector has it as a number */
+static LLVMValueRef element_origin(LLVMValueRef value, int *element)
+{
+	LLVMValueRef at;
+
+	while (*element >= 0 && LLVMIsAInsertElementInst(value)) {
+		at = LLVMGetOperand(value, 2);
+		if (!LLVMIsAConstantInt(at))
+			break;
+		if (LLVMConstIntGetZExtValue(at) == (unsigned)*element) {
+			value = LLVMGetOperand(value, 1);
+			*element = -1;
+		} else {
+			value = LLVMGetOperand(value, 0);
+		}
+	}
+	return value;
+}
+
+static int phi_node(LLVMValueRef phi, unsigned bits, int element)
 {
 	struct growth growth;
-	int node;
+	int node = -1;
 
-	if (value_growth(phi, &growth))
-		return value_loop_node(phi, &growth, value_node(growth.initial), bits);
-	node = value_node(LLVMGetIncomingValue(phi, 0));
-	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
-		node = node_two(INDEX_SELECT, bits, node, value_node(LLVMGetIncomingValue(phi, k)));
-	return node;
+	if (value_growth(phi, &growth)) {
+		growth.element = element;
+		return value_loop_node(phi, &growth, part_node(growth.initial, element), bits);
+	}
+	for (unsigned k = 0; k < LLVMCountIncoming(phi); k++) {
+		int from = element, next;
+		LLVMValueRef origin = element_origin(LLVMGetIncomingValue(phi, k), &from);
+
+		if (origin == phi)
+			continue; /* it is as it was */
+		next = part_node(LLVMGetIncomingValue(phi, k), element);
+		node = node < 0 ? next : node_two(INDEX_SELECT, bits, node, next);
+	}
+	return node < 0 ? node_unknown() : node;
 }
 
 /* ---- fields of arguments ---- */
@@ -551,12 +611,15 @@ static int query_node(LLVMValueRef call, const char *name)
 }
 
 /* A product of numbers of 24 bits. What a device does with larger ones is not known. */
-static int product_24_node(LLVMValueRef call, bool is_unsigned)
+static int product_24_node(LLVMValueRef call, int element)
 {
+	const char *name = value_called_name(call);
+	bool is_unsigned =
+	    integers_of(name, "_Z5mul24") == 'j' || integers_of(name, "_Z5mad24") == 'j';
 	int factors[2];
 
 	for (int i = 0; i < 2; i++) {
-		factors[i] = value_node(LLVMGetOperand(call, i));
+		factors[i] = part_node(LLVMGetOperand(call, i), element);
 		if (is_unsigned)
 			factors[i] = node_one(INDEX_EXTEND, 32, factors[i]);
 		factors[i] = node_one(INDEX_FIT, is_unsigned ? 25 : 24, factors[i]);
@@ -564,46 +627,50 @@ static int product_24_node(LLVMValueRef call, bool is_unsigned)
 	return node_two(INDEX_MUL, 32, factors[0], factors[1]);
 }
 
-static int call_node(LLVMValueRef call, unsigned bits)
+/* What tells the lesser or the greater of two integers apart: 'i' and 'l' are signed, 'j' is not.
+ */
+static char comparison_of(const char *name, const char *signed_one, const char *unsigned_one,
+                          const char *function)
+{
+	return text_starts(name, signed_one)     ? 'i'
+	       : text_starts(name, unsigned_one) ? 'j'
+	                                         : integers_of(name, function);
+}
+
+static int call_node(LLVMValueRef call, unsigned bits, int element)
 {
 	const char *name = value_called_name(call);
-	bool least = text_starts(name, "llvm.smin.") || text_starts(name, "_Z3minii") ||
-	             text_starts(name, "_Z3minll");
-	bool most = text_starts(name, "llvm.smax.") || text_starts(name, "_Z3maxii") ||
-	            text_starts(name, "_Z3maxll");
-	int image;
+	char least = comparison_of(name, "llvm.smin.", "llvm.umin.", "_Z3min");
+	char most = comparison_of(name, "llvm.smax.", "llvm.umax.", "_Z3max");
+	char clamped = integers_of(name, "_Z5clamp");
+	char letter = least ? least : most ? most : clamped;
+	int a, b, image;
 
-	if (text_starts(name, "llvm.umin.") || text_starts(name, "llvm.umax.") ||
-	    text_starts(name, "_Z3minjj") || text_starts(name, "_Z3maxjj")) {
-		/* A negative number is a large unsigned one: extend the operands first. */
-		bool min = strstr(name, "min") != NULL;
-		int a = node_one(INDEX_EXTEND, bits, value_node(LLVMGetOperand(call, 0)));
-		int b = node_one(INDEX_EXTEND, bits, value_node(LLVMGetOperand(call, 1)));
-
-		return node_two(min ? INDEX_MIN : INDEX_MAX, bits, a, b);
+	if (letter == 'm' || (clamped && letter == 'j'))
+		return node_unknown();
+	if (letter) {
+		a = part_node(LLVMGetOperand(call, 0), element);
+		b = part_node(LLVMGetOperand(call, 1), element);
+		if (letter == 'j') {
+			/* A negative number is a large unsigned one: extend the operands first. */
+			a = node_one(INDEX_EXTEND, bits, a);
+			b = node_one(INDEX_EXTEND, bits, b);
+		}
+		a = node_two(least ? INDEX_MIN : INDEX_MAX, bits, a, b);
+		return clamped ? node_two(INDEX_MIN, bits, a,
+		                          part_node(LLVMGetOperand(call, 2), element))
+		               : a;
 	}
-	if (least || most) {
-		int a = value_node(LLVMGetOperand(call, 0));
-
-		return node_two(least ? INDEX_MIN : INDEX_MAX, bits, a,
-		                value_node(LLVMGetOperand(call, 1)));
+	if (integers_of(name, "_Z5mul24"))
+		return product_24_node(call, element);
+	if (integers_of(name, "_Z5mad24")) {
+		a = product_24_node(call, element);
+		return node_two(INDEX_ADD, 32, a, part_node(LLVMGetOperand(call, 2), element));
 	}
-	if (text_starts(name, "_Z5clampiii") || text_starts(name, "_Z5clamplll")) {
-		int a = value_node(LLVMGetOperand(call, 0)),
-		    b = value_node(LLVMGetOperand(call, 1));
-
-		a = node_two(INDEX_MAX, bits, a, b);
-		return node_two(INDEX_MIN, bits, a, value_node(LLVMGetOperand(call, 2)));
-	}
-	if (text_starts(name, "_Z5mul24ii") || text_starts(name, "_Z5mul24jj"))
-		return product_24_node(call, name[strlen(name) - 1] == 'j');
-	if (text_starts(name, "_Z5mad24iii") || text_starts(name, "_Z5mad24jjj")) {
-		int product = product_24_node(call, name[strlen(name) - 1] == 'j');
-
-		return node_two(INDEX_ADD, 32, product, value_node(LLVMGetOperand(call, 2)));
-	}
-	image = image_query_node(call, name, 0);
-	return image < 0 ? query_node(call, name) : image;
+	image = image_query_node(call, name, element < 0 ? 0 : element);
+	if (image >= 0)
+		return image;
+	return element < 0 ? query_node(call, name) : node_unknown();
 }
 
 /* Follows parts of a structure or an array whose numbers are constant.
@@ -655,9 +722,9 @@ static bool only_read(LLVMValueRef pointer)
 }
 
 /* A kernel has its structures in memory of its own, where it could write. */
-static int load_node(LLVMValueRef load, unsigned bits)
+static int load_node(LLVMValueRef load, unsigned bits, int element)
 {
-	unsigned long long offset = 0;
+	unsigned long long offset = element < 0 ? 0 : element * (bits / 8);
 	LLVMValueRef whole = whole_find(LLVMGetOperand(load, 0), &offset);
 
 	if (!LLVMIsAArgument(whole) ||
@@ -689,76 +756,28 @@ static int shuffled_node(LLVMValueRef shuffle, unsigned element)
 	                : value_element_node(LLVMGetOperand(shuffle, 1), from - n);
 }
 
-int value_element_node(LLVMValueRef vector, unsigned element)
-{
-	LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector));
-	LLVMValueRef constant, at;
-	unsigned bits;
-
-	if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
-	    element >= LLVMGetVectorSize(LLVMTypeOf(vector)))
-		return node_unknown();
-	bits = LLVMGetIntTypeWidth(type);
-	if (LLVMIsAArgument(vector))
-		return value_field_node(value_argument(vector), element * (bits / 8), bits);
-	if (LLVMIsAConstantAggregateZero(vector))
-		return node_constant(0);
-	if (LLVMIsAConstant(vector)) {
-		constant = constant_element(vector, element);
-		return constant ? value_node(constant) : node_unknown();
-	}
-	if (!LLVMIsAInstruction(vector))
-		return node_unknown();
-	switch (LLVMGetInstructionOpcode(vector)) {
-	case LLVMInsertElement:
-		at = LLVMGetOperand(vector, 2);
-		if (!LLVMIsAConstantInt(at))
-			return node_unknown();
-		return LLVMConstIntGetZExtValue(at) == element
-		           ? value_node(LLVMGetOperand(vector, 1))
-		           : value_element_node(LLVMGetOperand(vector, 0), element);
-	case LLVMShuffleVector:
-		return shuffled_node(vector, element);
-	case LLVMAdd:
-	case LLVMSub:
-	case LLVMMul: {
-		int a = value_element_node(LLVMGetOperand(vector, 0), element);
-		LLVMOpcode op = LLVMGetInstructionOpcode(vector);
-
-		return node_two(op == LLVMAdd   ? INDEX_ADD
-		                : op == LLVMSub ? INDEX_SUB
-		                                : INDEX_MUL,
-		                bits, a, value_element_node(LLVMGetOperand(vector, 1), element));
-	}
-	case LLVMCall: {
-		int node = image_query_node(vector, value_called_name(vector), element);
-
-		return node < 0 ? node_unknown() : node;
-	}
-	default:
-		return node_unknown();
-	}
-}
-
 /* ---- instructions ---- */
 
-static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits)
+static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits, int element)
 {
 	LLVMValueRef from = LLVMGetOperand(value, 0);
+	LLVMTypeRef type = LLVMTypeOf(from);
 	int node;
 
-	if (LLVMGetTypeKind(LLVMTypeOf(from)) != LLVMIntegerTypeKind)
+	if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+		type = LLVMGetElementType(type);
+	if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
 		return node_unknown();
 	if (value_is_compare(from)) {
 		node = node_constant(op == LLVMSExt ? -1 : 1);
 		return value_choice(from, bits, node, node_constant(0));
 	}
-	node = value_node(from);
+	node = part_node(from, element);
 	if (op == LLVMSExt || extends_both(value))
 		return node;
 	if (op == LLVMTrunc)
 		return node_one(INDEX_FIT, bits, node);
-	return node_one(INDEX_EXTEND, LLVMGetIntTypeWidth(LLVMTypeOf(from)), node);
+	return node_one(INDEX_EXTEND, LLVMGetIntTypeWidth(type), node);
 }
 
 /* What is shifted to the left and back, by no more: compilers cut a number to fewer bits so. LLVM
@@ -786,7 +805,8 @@ static int cut_node(LLVMValueRef value, unsigned bits)
 	                    1LL << (by - back));
 }
 
-static int instruction_node(LLVMValueRef value, unsigned bits)
+/* @param element of a vector; -1: the instruction makes a number */
+static int instruction_node(LLVMValueRef value, unsigned bits, int element)
 {
 	static const struct {
 		LLVMOpcode llvm;
@@ -799,28 +819,28 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 	    {LLVMXor, INDEX_XOR},
 	};
 	LLVMOpcode op = LLVMGetInstructionOpcode(value);
-	int cut = cut_node(value, bits);
+	int cut = element < 0 ? cut_node(value, bits) : -1;
 
 	if (cut >= 0)
 		return cut;
 	for (size_t i = 0; i < sizeof(binary) / sizeof(binary[0]); i++)
 		if (binary[i].llvm == op) {
-			int a = value_node(LLVMGetOperand(value, 0));
+			int a = part_node(LLVMGetOperand(value, 0), element);
 
 			return node_two(binary[i].ours, bits, a,
-			                value_node(LLVMGetOperand(value, 1)));
+			                part_node(LLVMGetOperand(value, 1), element));
 		}
 	switch (op) {
 	case LLVMPHI:
-		return phi_node(value, bits);
+		return phi_node(value, bits, element);
 	case LLVMCall:
-		return call_node(value, bits);
+		return call_node(value, bits, element);
 	case LLVMSExt:
 	case LLVMZExt:
 	case LLVMTrunc:
-		return cast_node(value, op, bits);
+		return cast_node(value, op, bits, element);
 	case LLVMLoad:
-		return load_node(value, bits);
+		return load_node(value, bits, element);
 	case LLVMExtractElement: {
 		LLVMValueRef index = LLVMGetOperand(value, 1);
 
@@ -829,13 +849,20 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 		                                LLVMConstIntGetZExtValue(index))
 		           : node_unknown();
 	}
+	case LLVMInsertElement: {
+		LLVMValueRef origin = element_origin(value, &element);
+
+		return origin == value ? node_unknown() : part_node(origin, element);
+	}
+	case LLVMShuffleVector:
+		return shuffled_node(value, element);
 	case LLVMFreeze:
-		return value_node(LLVMGetOperand(value, 0));
+		return part_node(LLVMGetOperand(value, 0), element);
 	case LLVMSelect: {
-		int a = value_node(LLVMGetOperand(value, 1));
+		int a = part_node(LLVMGetOperand(value, 1), element);
 
 		return value_choice(LLVMGetOperand(value, 0), bits, a,
-		                    value_node(LLVMGetOperand(value, 2)));
+		                    part_node(LLVMGetOperand(value, 2), element));
 	}
 	default:
 		return node_unknown();
@@ -861,7 +888,7 @@ static int value_make(LLVMValueRef value)
 		return node_constant(LLVMConstIntGetSExtValue(value));
 	if (LLVMIsAArgument(value))
 		return argument_node(value);
-	return LLVMIsAInstruction(value) ? instruction_node(value, bits) : node_unknown();
+	return LLVMIsAInstruction(value) ? instruction_node(value, bits, -1) : node_unknown();
 }
 
 int value_node(LLVMValueRef value)
@@ -876,4 +903,39 @@ int value_node(LLVMValueRef value)
 		memo->node_state = MEMO_MADE;
 	}
 	return memo->node;
+}
+
+static int element_make(LLVMValueRef vector, unsigned element, unsigned bits)
+{
+	LLVMValueRef constant;
+
+	if (LLVMIsAArgument(vector))
+		return value_field_node(value_argument(vector), element * (bits / 8), bits);
+	if (LLVMIsAConstantAggregateZero(vector))
+		return node_constant(0);
+	if (LLVMIsAConstant(vector)) {
+		constant = constant_element(vector, element);
+		return constant ? value_node(constant) : node_unknown();
+	}
+	return LLVMIsAInstruction(vector) ? instruction_node(vector, bits, element)
+	                                  : node_unknown();
+}
+
+int value_element_node(LLVMValueRef vector, unsigned element)
+{
+	LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector));
+	struct memo *memo = value_memo(vector);
+	const size_t n = sizeof(memo->elements) / sizeof(memo->elements[0]);
+
+	if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) > 64 ||
+	    element >= LLVMGetVectorSize(LLVMTypeOf(vector)) || element >= n ||
+	    memo->elements[element].state == MEMO_BEGUN)
+		return node_unknown();
+	if (memo->elements[element].state == MEMO_NEW) {
+		memo->elements[element].state = MEMO_BEGUN;
+		memo->elements[element].node =
+		    element_make(vector, element, LLVMGetIntTypeWidth(type));
+		memo->elements[element].state = MEMO_MADE;
+	}
+	return memo->elements[element].node;
 }
