@@ -224,7 +224,9 @@ static int answers_make(const char *asked, const char *given, char **answers)
 	for (const char *at = asked; *at; at = strchr(at, '\n') + 1) {
 		size_t length = strcspn(at, "\n");
 
-		if (kernel_options_define(given, at, length))
+		/* What clang has built in it says itself. */
+		if (kernel_options_define(given, at, length) ||
+		    !strncmp(at, "__has_builtin", strlen("__has_builtin")))
 			continue;
 		/* Constants of the language have their values. */
 		if (*at == '_' || !strncasecmp(at, "cl_", 3) || !strncmp(at, "cles_", 5))

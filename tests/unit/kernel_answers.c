@@ -33,6 +33,11 @@ static void definitions(void **state)
 	       "#undef __X\n#define __X 1 + 1\n#undef OTHER\n#undef Y\n#define Y 1\n"
 	       "#undef Z\n#define Z \n");
 	expect("-D__X=__Y -D__Y=2", "__X\n", "#undef __X\n#define __X 2\n");
+	/* As clang says; others may not know the question. */
+	expect("",
+	       "__has_builtin(__builtin_expect)\n__has_builtin(__builtin_none)\n__has_builtin\n",
+	       ANSWERS_HAS "#define heddle_has___builtin_expect 1\n" ANSWERS_HAS
+	                   "#define heddle_has___builtin_none 0\n" ANSWERS_HAS);
 	/* Its parameters are not known. */
 	assert_int_equal(kernel_answers_ask(device, "-DF(x)=x", "F\n", &answers), -ENOTSUP);
 	/* What the compiler does not take. */

@@ -121,6 +121,12 @@ static void other_code(void **state)
 	     "#endif",
 	     "__own_h\n"},
 	    {"#define _W(x, t) w_##t (x)\nint w = _W(1, A) + _W (2, B);\n#undef _W\n", "_W\n"},
+	    /* Whether a compiler has a function of its own. */
+	    {"#if A && __has_builtin ( __builtin_assume )\n__builtin_assume(x > 1);\n#endif",
+	     "__has_builtin(__builtin_assume)\n"},
+	    {"#ifndef __has_builtin\n#define __has_builtin(x) 0\n#endif\n"
+	     "#if __has_builtin(__builtin_expect) || __X\nx = __builtin_expect(y, 1);\n#endif",
+	     "__has_builtin\n__has_builtin(__builtin_expect)\n__X\n"},
 	    {"#define V(t, n) t##n\n#define CL_DTYPE float\nV(CL_DTYPE, 4) x;\n", "CL_DTYPE\n"},
 	};
 	char why[128], *asked;
@@ -155,7 +161,13 @@ static void unclear_code(void **state)
 	    {"_Pragma(\"unroll\\\"\") int y;\n", "its source has _Pragma,"},
 	    {"_Pragma(UNROLL) int y;\n", "its source has _Pragma,"},
 	    {"#if __LINE__ > 10\nx\n#endif", "its source asks for __LINE__,"},
-	    {"#if __has_builtin(x)\nx\n#endif", "__has_builtin"},
+	    {"#if __has_builtin(x y)\nx\n#endif", "its source asks for __has_builtin,"},
+	    {"#if __has_builtin(__builtin_x\nx\n#endif", "its source asks for __has_builtin,"},
+	    {"#if __has_feature(x)\nx\n#endif", "its source asks for __has_feature,"},
+	    {"#define HAS(x) __has_builtin(x)\n#if HAS(y)\nx\n#endif",
+	     "its source has __has_builtin,"},
+	    {"#if __has_builtin(__builtin_x)\n__builtin_x();\n#endif",
+	     "its source has __builtin_x,"},
 	    {"#ifdef get_global_id\nx\n#endif", "get_global_id"},
 	    {"#define CAT(a, b) a##b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
 	    {"#define P(t) t##_MAX + _MAX\n", "its source has _MAX,"},

@@ -68,14 +68,22 @@ static bool is_standard(const char *name, size_t length)
 /* Reserved names that mean the same to every compiler. */
 static bool is_language(const char *name, size_t length)
 {
-	static const char *const words[] = {
-	    "__kernel",    "__global",          "__local",      "__constant",   "__private",
-	    "__generic",   "__read_only",       "__write_only", "__read_write", "__attribute__",
-	    "__attribute", "__inline",          "__inline__",   "__restrict",   "__restrict__",
-	    "__const",     "__const__",         "__volatile",   "__volatile__", "__signed",
-	    "__signed__",  "__always_inline__", "__noinline__", "__aligned__",  "__packed__",
-	    "__unused__",  "__builtin_expect",  "__VA_ARGS__",  "_Bool",        "_Static_assert",
-	    NULL};
+	static const char *const words[] = {"__kernel",         "__global",
+	                                    "__local",          "__constant",
+	                                    "__private",        "__generic",
+	                                    "__read_only",      "__write_only",
+	                                    "__read_write",     "__attribute__",
+	                                    "__attribute",      "__inline",
+	                                    "__inline__",       "__restrict",
+	                                    "__restrict__",     "__const",
+	                                    "__const__",        "__volatile",
+	                                    "__volatile__",     "__signed",
+	                                    "__signed__",       "__always_inline__",
+	                                    "__noinline__",     "__aligned__",
+	                                    "__packed__",       "__unused__",
+	                                    "__builtin_expect", "__builtin_assume",
+	                                    "__VA_ARGS__",      "_Bool",
+	                                    "_Static_assert",   NULL};
 
 	return source_is_any(name, length, words);
 }
@@ -139,6 +147,29 @@ static int refuse(const struct walk *walk, const char *where, const char *name, 
 	return -ENOTSUP;
 }
 
+static const char HAS_BUILTIN[] = "__has_builtin";
+
+/* The name, or the whole question `__has_builtin(NAME)`.
+ * @param[out] n how long it is in the source */
+static int builtin_ask(const struct walk *walk, const char *at, size_t *n)
+{
+	const char *name = source_skip_blanks(at + *n), *end;
+	size_t length;
+
+	if (*name != '(') {
+		fprintf(walk->asked, "%s\n", HAS_BUILTIN);
+		return 0;
+	}
+	name = source_skip_blanks(name + 1);
+	length = source_name_length(name);
+	end = source_skip_blanks(name + length);
+	if (!length || *end != ')')
+		return refuse(walk, "source asks for", at, *n);
+	fprintf(walk->asked, "%s(%.*s)\n", HAS_BUILTIN, (int)length, name);
+	*n = end - at;
+	return 0;
+}
+
 /* Names of a condition. */
 static int condition_ask(const struct walk *walk, const char *line)
 {
@@ -147,6 +178,13 @@ static int condition_ask(const struct walk *walk, const char *line)
 	for (; (line = name_next(line, &n)); line += n) {
 		if (source_is_word(line, n, "defined"))
 			continue;
+		if (source_is_word(line, n, HAS_BUILTIN)) {
+			int status = builtin_ask(walk, line, &n);
+
+			if (status)
+				return status;
+			continue;
+		}
 		if (is_unclear(line, n))
 			return refuse(walk, "source asks for", line, n);
 		if (is_foreign(line, n) || (!source_has(walk->code, "define", line, n) &&
@@ -466,6 +504,12 @@ static int directive_ask(struct walk *walk, const char *word, size_t n)
 	if (source_is_word(word, n, "define")) {
 		word = source_skip_blanks(word + n);
 		n = source_name_length(word);
+		/* The same for compilers that do not know the question, of which others ask. */
+		if (source_is_word(word, n, HAS_BUILTIN)) {
+			fprintf(walk->asked, "%s\n", HAS_BUILTIN);
+			word += n;
+			n = source_name_length(word);
+		}
 		/* This is no part of a name. */
 		if (is_reserved(word, n) && !is_language(word, n) && !is_unclear(word, n)) {
 			fprintf(walk->asked, "%.*s\n", (int)n, word);

@@ -13,7 +13,8 @@
  *  - names in conditions (#if, #ifdef, ...) that neither the source nor the options define, or
  *    that belong to compilers: those that C reserves (__X, _X with a capital), and OpenCL's;
  *  - names anywhere else, also in the options' definitions, that C reserves and that are no
- *    words of OpenCL C.
+ *    words of OpenCL C;
+ *  - `__has_builtin(X)` in conditions, as it stands there without blanks.
  * Left out are branches that other compilers leave out, too (#else of #ifdef A with the option
  * -DA), and conditions of pragmas of OpenCL alone. Where all compilers define the listed names
  * in the same way, or do not define them, all compile the same code.

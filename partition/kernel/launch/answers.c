@@ -6,6 +6,7 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,40 @@
 
 /* All definitions together, at most. */
 enum { MOST_BYTES = 1 << 16 };
+
+static bool is_about_builtins(const char *name)
+{
+	return !strncmp(name, "__has_builtin", strlen("__has_builtin"));
+}
+
+/* Prints texts for `__has_builtin` and `__has_builtin(NAME)`: "0" where a compiler does not know
+ * the question, else "1", in front of the answer. */
+static void builtin_print(FILE *out, const char *name, int length, unsigned n)
+{
+	fputs("#ifdef __has_builtin\n", out);
+	if (name[length - 1] == ')')
+		fprintf(out,
+		        "#if %.*s\n__constant char heddle_%u[] = \"11\";\n"
+		        "#else\n__constant char heddle_%u[] = \"10\";\n#endif\n",
+		        length, name, n, n);
+	else
+		fprintf(out, "__constant char heddle_%u[] = \"1\";\n", n);
+	fprintf(out, "#else\n__constant char heddle_%u[] = \"0\";\n#endif\n", n);
+}
+
+/* Answers with a text to `__has_builtin` and `__has_builtin(NAME)`. */
+static void builtin_answer(FILE *out, const char *name, int length, const char *text)
+{
+	const char *asked = name + strlen("__has_builtin(");
+
+	if (*text == '0')
+		fputs("#undef __has_builtin\n", out);
+	if (*text == '1')
+		fputs(ANSWERS_HAS, out);
+	if (*text == '1' && name[length - 1] == ')')
+		fprintf(out, "#define heddle_has_%.*s %s\n", (int)(name + length - 1 - asked),
+		        asked, text + 1);
+}
 
 /* A kernel that writes a text for each name: "1" and what the name stands for, or "0". */
 static char *source_make(const char *names)
@@ -27,10 +62,14 @@ static char *source_make(const char *names)
 		return NULL;
 	fputs("#define HEDDLE_TEXT(x) #x\n#define HEDDLE_VALUE(x) HEDDLE_TEXT(x)\n", out);
 	for (const char *at = names; *at; at = strchr(at, '\n') + 1, n++)
-		fprintf(out,
-		        "#ifdef %.*s\n__constant char heddle_%u[] = \"1\" HEDDLE_VALUE(%.*s);\n"
-		        "#else\n__constant char heddle_%u[] = \"0\";\n#endif\n",
-		        (int)strcspn(at, "\n"), at, n, (int)strcspn(at, "\n"), at, n);
+		if (is_about_builtins(at))
+			builtin_print(out, at, strcspn(at, "\n"), n);
+		else
+			fprintf(
+			    out,
+			    "#ifdef %.*s\n__constant char heddle_%u[] = \"1\" HEDDLE_VALUE(%.*s);\n"
+			    "#else\n__constant char heddle_%u[] = \"0\";\n#endif\n",
+			    (int)strcspn(at, "\n"), at, n, (int)strcspn(at, "\n"), at, n);
 	fputs("__kernel void heddle_answers(__global char *out)\n{\n\tuint at = 0;\n", out);
 	for (unsigned i = 0; i < n; i++)
 		fprintf(out,
@@ -56,10 +95,15 @@ static int directives_make(const char *texts, const char *names, char **answers)
 	for (const char *at = names; !status && *at; at = strchr(at, '\n') + 1) {
 		int length = strcspn(at, "\n");
 
-		fprintf(out, "#undef %.*s\n", length, at);
-		if (*texts == '1')
+		bool builtin = is_about_builtins(at);
+
+		if (builtin)
+			builtin_answer(out, at, length, texts);
+		else
+			fprintf(out, "#undef %.*s\n", length, at);
+		if (*texts == '1' && !builtin)
 			fprintf(out, "#define %.*s %s\n", length, at, texts + 1);
-		else if (*texts != '0')
+		else if (*texts != '0' && *texts != '1')
 			status = -ENOTSUP; /* no room for it */
 		/* Without its parameters, such a macro stands for its name. */
 		if (!strncmp(texts + 1, at, length) && !texts[1 + length])

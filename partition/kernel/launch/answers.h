@@ -13,6 +13,9 @@
 #endif
 #include <CL/cl.h>
 
+/** Makes a compiler answer `__has_builtin(NAME)` by a name `heddle_has_NAME`. */
+#define ANSWERS_HAS "#undef __has_builtin\n#define __has_builtin(x) heddle_has_##x\n"
+
 /** Asks a device's compiler for names, by a kernel that tells. cl_khr_fp64, for instance, is
  * defined where the device's extensions include it.
  * @param options as for clBuildProgram()
