@@ -11,11 +11,13 @@
 
 #include "partition/blocks/strategy.h"
 
-enum { FIRST, LAST };
+enum { FIRST, LAST, RAMP };
 
 static const struct heddle_strategy_parameter parameters[] = {
     {"first", 0, 0, 1e18, "iterations", "size of the first block; 0: n / (2 workers)"},
     {"last", 1, 1, 1e18, "iterations", "size of the last block"},
+    {"ramp", 0, 0, 1, "",
+     "blocks are no longer than the last one and this part of what is given; 0: they are"},
     {0},
 };
 
@@ -56,8 +58,10 @@ static int tss_begin(struct heddle_strategy *b)
 static size_t tss_next(struct heddle_strategy *b, unsigned worker)
 {
 	const struct tss *t = b->state;
+	double ramp = b->parameters[RAMP];
+	double most = t->last + ramp * (b->total - b->remaining);
 
-	return t->size;
+	return ramp > 0 && most < t->size ? most : t->size;
 }
 
 /* A block that bounds made larger or smaller than planned is more or less than
@@ -81,6 +85,21 @@ static void tss_extended(struct heddle_strategy *b, size_t n)
 	tss_plan(b);
 }
 
+/* As many blocks as before, all of them shorter. */
+static void tss_shortened(struct heddle_strategy *b, size_t n)
+{
+	struct tss *t = b->state;
+	double part = b->remaining / ((double)b->remaining + n);
+
+	t->size *= part;
+	t->last *= part;
+	t->step *= part;
+	if (t->last < 1)
+		t->last = 1;
+	if (t->size < t->last)
+		t->size = t->last;
+}
+
 static void tss_retired(struct heddle_strategy *b, unsigned worker)
 {
 	tss_plan(b);
@@ -101,6 +120,7 @@ const struct blocks_strategy blocks_tss = {
     .gave = tss_gave,
     .returned = tss_returned,
     .extended = tss_extended,
+    .shortened = tss_shortened,
     .retired = tss_retired,
     .end = tss_end,
 };

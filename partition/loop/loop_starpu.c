@@ -162,14 +162,15 @@ static bool is_undivided(const struct heddle_loop_request *loop)
 }
 
 /* What a core alone does with such a range: its blocks fall from a tenth to a hundredth of it, so
- * that others may take the rest soon, and there are few. */
+ * that others may take the rest soon, and there are few. The first ones are short: the core may be
+ * much slower than others, which are done before its tenth is. */
 static const char *undivided_spec(const struct heddle_loop_request *loop, char *text, size_t size)
 {
 	size_t n = loop->loop.n;
 
 	if (!loop->shrinks)
 		return "static";
-	snprintf(text, size, "tss:first=%zu,last=%zu", n / 10 + 1, n / 100 + 1);
+	snprintf(text, size, "tss:first=%zu,last=%zu,ramp=0.25", n / 10 + 1, n / 100 + 1);
 	return text;
 }
 

@@ -21,12 +21,18 @@ struct verdict {
 	char text[508];
 };
 
-/* Rank 0 gets what all say; `all` is of nranks descriptions' room. */
-static void descriptions_collect(struct mpi_link *link, const void *own, char *all)
+/* Rank 0 gets what all say; `all` is of nranks descriptions' room, and zero. Zeros at the end are
+ * not sent: with many ranks they would keep its link busy. */
+static void descriptions_collect(struct mpi_link *link, const char *own, char *all)
 {
-	struct mpi_rows rows = {(void *)own, 1, MPI_DESCRIPTION_ROOM, MPI_DESCRIPTION_ROOM};
+	size_t n = MPI_DESCRIPTION_ROOM;
+	struct mpi_rows rows;
 
+	while (n > 1 && !own[n - 1])
+		n--;
+	rows = (struct mpi_rows){(void *)own, 1, n, n};
 	mpi_link_send(link, 0, MPI_CHANNEL_AGREE, &rows, NULL, NULL);
+	rows.row = rows.pitch = MPI_DESCRIPTION_ROOM;
 	for (unsigned r = 0; !mpi_link_rank(link) && r < mpi_link_ranks(link); r++) {
 		rows.at = all + r * MPI_DESCRIPTION_ROOM;
 		mpi_link_receive(link, r, MPI_CHANNEL_AGREE, &rows, NULL, NULL);
@@ -74,9 +80,9 @@ int mpi_agree(struct mpi_link *link, const char *what, const char *name,
 	_Static_assert(sizeof(own) == MPI_DESCRIPTION_ROOM, "a description fits");
 	own.says = *says;
 	version_say(own.says.version, sizeof(own.says.version));
-	if (!mpi_link_rank(link) && !(all = malloc((size_t)nranks * MPI_DESCRIPTION_ROOM)))
+	if (!mpi_link_rank(link) && !(all = calloc(nranks, MPI_DESCRIPTION_ROOM)))
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
-	descriptions_collect(link, &own, all);
+	descriptions_collect(link, own.room, all);
 	*of_all = (struct mpi_description *)all;
 	if (all) {
 		descriptions_pack(all, nranks);

@@ -143,41 +143,65 @@ static void describe(struct node *node, const struct heddle_mpi_place *places,
 
 /* ---- all ranks ---- */
 
-void node_array_agree(struct node_array *array, unsigned i, struct mpi_link *link,
-                      const struct mpi_description *all)
-{
-	unsigned nranks = mpi_link_ranks(link), rank = mpi_link_rank(link);
-	size_t bytes = (nranks + 1) * sizeof(size_t), *first = malloc(bytes);
-	struct {
-		struct mpi_array_agreed agreed;
-		size_t first[];
-	} *told = calloc(1, sizeof(*told) + bytes);
+/* What rank 0 says of an array. */
+struct told {
+	struct mpi_array_agreed agreed;
+	size_t first[];
+};
 
-	if (!first || !told)
+static void array_agreed(struct node_array *array, const struct told *told, struct mpi_link *link)
+{
+	unsigned nranks = mpi_link_ranks(link);
+	size_t bytes = (nranks + 1) * sizeof(size_t), *first = malloc(bytes);
+
+	if (!first)
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
-	if (!rank)
-		mpi_agreement_array(all, nranks, i, &told->agreed, told->first);
-	mpi_agree_broadcast(link, told, sizeof(*told) + bytes);
-	array->agreed = told->agreed;
 	memcpy(first, told->first, bytes);
-	free(told);
+	array->agreed = told->agreed;
 	array->layout = (struct mpi_layout){nranks, first};
-	array->own = mpi_layout_of(&array->layout, rank);
+	array->own = mpi_layout_of(&array->layout, mpi_link_rank(link));
 	if (array->place.layout == HEDDLE_MPI_EVERYWHERE)
 		array->own = (struct mpi_units){0, array->agreed.units};
 }
 
+void node_arrays_agree(struct node_array *const *arrays, unsigned n, struct mpi_link *link,
+                       const struct mpi_description *all, bool *steals)
+{
+	unsigned nranks = mpi_link_ranks(link);
+	size_t bytes = sizeof(struct told) + (nranks + 1) * sizeof(size_t);
+	char *told = calloc(1, n * bytes + sizeof(*steals));
+
+	if (!told)
+		mpi_link_abort(link, "no memory for %u ranks", nranks);
+	for (unsigned i = 0; all && i < n; i++) {
+		struct told *of = (struct told *)(told + i * bytes);
+
+		mpi_agreement_array(all, nranks, i, &of->agreed, of->first);
+	}
+	if (all)
+		memcpy(told + n * bytes, steals, sizeof(*steals));
+	mpi_agree_broadcast(link, told, n * bytes + sizeof(*steals));
+	for (unsigned i = 0; i < n; i++)
+		array_agreed(arrays[i], (struct told *)(told + i * bytes), link);
+	memcpy(steals, told + n * bytes, sizeof(*steals));
+	free(told);
+}
+
 int node_agree(struct node *node, const struct heddle_mpi_place *places)
 {
+	struct node_array *arrays[MPI_MAXARRAYS];
 	struct mpi_description says = {.status = 0}, *all;
 	int status;
 
 	describe(node, places, &says);
 	status = mpi_agree(node->link, "loop", node->name, &says, &all);
-	if (!status)
+	if (!status) {
+		for (unsigned i = 0; i < node->loop->naccesses; i++)
+			arrays[i] = &node->arrays[i];
 		node->narrays = node->loop->naccesses;
-	for (unsigned i = 0; i < node->narrays; i++)
-		node_array_agree(&node->arrays[i], i, node->link, all);
+		node->steals = !node->rank && node_share_steals(node);
+		node_arrays_agree(arrays, node->narrays, node->link, all, &node->steals);
+	}
 	free(all);
 	return status;
 }

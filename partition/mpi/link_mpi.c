@@ -626,50 +626,62 @@ size_t mpi_rows_most(size_t row)
 	return row < TRANSFER_MOST ? TRANSFER_MOST / row : 1;
 }
 
-/* Rows that lie close are one piece of memory. */
-static MPI_Datatype rows_type(struct mpi_link *link, const struct mpi_rows *rows)
-{
+/* Rows as MPI knows them: so many of a type. */
+struct piece {
+	int n;
 	MPI_Datatype type;
+};
+
+/* Rows that lie close are one piece of memory. */
+static struct piece piece_of(struct mpi_link *link, const struct mpi_rows *rows)
+{
+	struct piece piece = {rows->n * rows->row, MPI_BYTE};
 
 	if (rows->row > INT_MAX)
 		mpi_link_abort(link, "rows of more than %d bytes cannot be sent", INT_MAX);
-	if (rows->row == rows->pitch)
-		check(link, MPI_Type_contiguous(rows->n * rows->row, MPI_BYTE, &type));
-	else
-		check(link,
-		      MPI_Type_create_hvector(rows->n, rows->row, rows->pitch, MPI_BYTE, &type));
-	check(link, MPI_Type_commit(&type));
-	return type;
+	if (rows->row == rows->pitch || rows->n == 1)
+		return piece;
+	piece.n = 1;
+	check(link,
+	      MPI_Type_create_hvector(rows->n, rows->row, rows->pitch, MPI_BYTE, &piece.type));
+	check(link, MPI_Type_commit(&piece.type));
+	return piece;
+}
+
+static void piece_free(struct mpi_link *link, struct piece *piece)
+{
+	if (piece->type != MPI_BYTE)
+		check(link, MPI_Type_free(&piece->type));
 }
 
 void mpi_link_send(struct mpi_link *link, unsigned to, unsigned channel,
                    const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
 {
-	MPI_Datatype type = rows_type(link, rows);
+	struct piece piece = piece_of(link, rows);
 
-	check(link, MPI_Issend(rows->at, 1, type, to, channel, link->comm,
+	check(link, MPI_Issend(rows->at, piece.n, piece.type, to, channel, link->comm,
 	                       pending_add(link, done, arg, NULL)));
-	check(link, MPI_Type_free(&type));
+	piece_free(link, &piece);
 }
 
 void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
                       const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
 {
-	MPI_Datatype type = rows_type(link, rows);
+	struct piece piece = piece_of(link, rows);
 
-	check(link, MPI_Irecv(rows->at, 1, type, from, channel, link->comm,
+	check(link, MPI_Irecv(rows->at, piece.n, piece.type, from, channel, link->comm,
 	                      pending_add(link, done, arg, NULL)));
-	check(link, MPI_Type_free(&type));
+	piece_free(link, &piece);
 }
 
 void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_rows *rows,
                         void (*done)(void *arg), void *arg)
 {
-	MPI_Datatype type = rows_type(link, rows);
+	struct piece piece = piece_of(link, rows);
 
-	check(link,
-	      MPI_Ibcast(rows->at, 1, type, root, link->comm, pending_add(link, done, arg, NULL)));
-	check(link, MPI_Type_free(&type));
+	check(link, MPI_Ibcast(rows->at, piece.n, piece.type, root, link->comm,
+	                       pending_add(link, done, arg, NULL)));
+	piece_free(link, &piece);
 }
 
 void mpi_link_reduce(struct mpi_link *link, void *values, size_t n, MPI_Datatype type, MPI_Op op)

@@ -47,7 +47,7 @@ static void node_told(void *arg, unsigned from, const struct mpi_message *messag
 		node_result(node, from, message);
 		return;
 	case NODE_END:
-		node_ended(node);
+		node_ended(node, message);
 		return;
 	case NODE_BYE:
 		node_share_bye(node);
@@ -64,6 +64,7 @@ static int node_run(struct node *node)
 {
 	node->begin_us = node->ran_us = starpu_timing_now();
 	mpi_link_serve(node->link, node_told, node);
+	node_home_begin(node);
 	while (!node->done) {
 		mpi_link_progress(node->link);
 		node_share_look(node);
@@ -98,6 +99,14 @@ static void stats_tell(struct node *node, struct heddle_mpi_rank_stats *ranks)
 		free(ranks);
 }
 
+static bool node_any_shared(const struct node *node)
+{
+	for (unsigned i = 0; i < node->narrays; i++)
+		if (node_array_shared(&node->arrays[i]))
+			return true;
+	return false;
+}
+
 static int node_go(struct node *node, const struct heddle_mpi_place *places,
                    struct heddle_mpi_rank_stats *ranks)
 {
@@ -105,10 +114,12 @@ static int node_go(struct node *node, const struct heddle_mpi_place *places,
 
 	if (status)
 		return status;
-	own = node_arrays_prepare(node);
+	own = node_share_begin(node);
 	if (!own)
-		own = node_share_begin(node);
-	status = node_all(node, own);
+		own = node_arrays_prepare(node);
+	/* A rank that steals and has no copy to make cannot fail here. */
+	if (!node->steals || node_any_shared(node))
+		status = node_all(node, own);
 	if (status)
 		return status;
 	node_arrays_spread(node);

@@ -86,7 +86,9 @@ struct node_share {
 	double looked_us;          /* for whom may steal, the last time */
 	double *asked_us;          /* since when a rank waits for a range; 0: it does not */
 	double *waited_us;         /* how long it did until another one was asked to give some up */
+	unsigned abroad;           /* ranges away from home whose results may be on their way */
 	bool ended;                /* all have been told that no more comes */
+	bool settled;              /* nothing was under way then but messages to rank 0 */
 	unsigned byes;
 	int status; /* of the first range that failed */
 	int failed; /* the rank where it did */
@@ -101,11 +103,12 @@ struct node {
 	struct node_array arrays[MPI_MAXARRAYS];
 	struct node_range ranges[NODE_RANGES];
 	struct node_share share;
-	bool ending; /* no more ranges come */
-	bool bye;    /* rank 0 knows that this one has nothing under way */
-	bool done;   /* nothing of any rank is under way */
-	int status;  /* of the loop, once done; before, of this rank's part */
-	int failed;  /* the rank that failed */
+	bool ending;  /* no more ranges come, ... */
+	bool settled; /* ... and nothing of any rank is under way but messages to rank 0 */
+	bool bye;     /* rank 0 knows that this one has nothing under way */
+	bool done;    /* nothing of any rank is under way */
+	int status;   /* of the loop, once done; before, of this rank's part */
+	int failed;   /* the rank that failed */
 
 	unsigned summing; /* the rank whose sums are added */
 
@@ -113,7 +116,8 @@ struct node {
 	double gaps_us;          /* of ranges at home: neither computed nor waited for data */
 	unsigned gaps;           /* so many */
 	double answer_us;        /* what came last took from the request on, with its data */
-	bool steals;             /* ranks steal from each other */
+	bool steals;             /* ranks steal from each other, and begin with ... */
+	struct mpi_range home;   /* ... this one, if it has iterations */
 	struct heddle_mpi_rank_stats stats;
 	struct heddle_loop_stats *sums; /* of this rank's workers; behind it, of one range */
 };
@@ -122,7 +126,7 @@ struct node {
 enum node_message {
 	NODE_ASK,   /* to rank 0: a range, please */
 	NODE_GRANT, /* from rank 0: iterations first to first + n - 1, which are at home on `rank`;
-	             * asked for us before; array: ranks steal, 2: the rank begins with these */
+	             * asked for us before */
 	NODE_PROGRESS,  /* to rank 0: n iterations of this rank's range are not computed; one takes
 	                 * its workers us, 0: not known */
 	NODE_GIVE_UP,   /* from rank 0: give up n iterations of the `first` that are left */
@@ -132,9 +136,9 @@ enum node_message {
 	NODE_MOVED,  /* to rank 0: data and results of n iterations that are not at home took us */
 	NODE_FETCH,  /* send n units of the array, from first on */
 	NODE_RESULT, /* these units of the array follow */
-	NODE_END,    /* from rank 0: no more ranges */
+	NODE_END,    /* from rank 0: no more ranges; array: nothing is under way to other ranks */
 	NODE_BYE,    /* to rank 0: nothing is under way here */
-	NODE_DONE    /* from rank 0: nothing is under way anywhere */
+	NODE_DONE    /* from rank 0, unless NODE_END said so: nothing is under way anywhere */
 };
 
 /* ---- agree_starpu.c ---- */
@@ -144,9 +148,10 @@ enum node_message {
 int node_agree(struct node *node, const struct heddle_mpi_place *places);
 /* What is wrong with an array's place on a rank; NULL: nothing. */
 const char *node_place_wrong(const struct node_array *array, unsigned rank, unsigned nranks);
-/* Sets who has what of an array, by the descriptions on rank 0. All ranks call it. */
-void node_array_agree(struct node_array *array, unsigned i, struct mpi_link *link,
-                      const struct mpi_description *all);
+/* Sets who has what of the arrays, by the descriptions on rank 0. All ranks call it.
+ * @param[in,out] steals as rank 0 says */
+void node_arrays_agree(struct node_array *const *arrays, unsigned n, struct mpi_link *link,
+                       const struct mpi_description *all, bool *steals);
 /* Whether all ranks have got so far.
  * @param status of this rank
  * @return 0, or the status of the first rank that has one, after a message */
@@ -183,7 +188,10 @@ void node_arrays_finish(struct node *node);
 
 /* ---- share_mpi.c ---- */
 
-/* @return 0; -errno after a message */
+/* Rank 0: whether ranks are to steal where they have all that they need at home. */
+bool node_share_steals(const struct node *node);
+/* All ranks call it: says whether they steal, and what this one begins with.
+ * @return 0; -errno after a message */
 int node_share_begin(struct node *node);
 void node_share_end(struct node *node);
 /* Rank 0: what others tell it. */
@@ -198,12 +206,14 @@ void node_share_look(struct node *node);
 
 /* ---- range_starpu.c ---- */
 
+/* Begins with what is at home, where ranks steal. */
+void node_home_begin(struct node *node);
 /* What this rank is told. */
 void node_granted(struct node *node, const struct mpi_message *message);
 void node_give_up(struct node *node, const struct mpi_message *message);
 void node_fetch(struct node *node, unsigned from, const struct mpi_message *message);
 void node_result(struct node *node, unsigned from, const struct mpi_message *message);
-void node_ended(struct node *node);
+void node_ended(struct node *node, const struct mpi_message *message);
 /* Does what can be done now.
  * @return whether it did something */
 bool node_step(struct node *node);

@@ -318,11 +318,22 @@ void node_granted(struct node *node, const struct mpi_message *message)
 
 	range->range = (struct mpi_range){message->first, message->n, message->rank};
 	range->asked_us += message->us;
-	range->edge = false;
-	range->shrinks = message->array;
-	range->own = message->array == 2;
-	node->steals = message->array;
-	if (range->own && range->range.home == node->rank)
+	range->edge = range->own = false;
+	range->shrinks = node->steals;
+	range_arrive(range);
+}
+
+void node_home_begin(struct node *node)
+{
+	struct node_range *range = &node->ranges[0];
+
+	if (!node->home.n)
+		return;
+	range->state = RANGE_ASKED;
+	range->range = node->home;
+	range->asked_us = starpu_timing_now();
+	range->shrinks = range->own = true;
+	if (range->range.home == node->rank)
 		edges_split(range);
 	range_arrive(range);
 }
@@ -671,16 +682,18 @@ static bool say_bye(struct node *node)
 		return false;
 	node->bye = true;
 	mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_BYE});
+	node->done = node->settled && node->rank;
 	return true;
 }
 
-void node_ended(struct node *node)
+void node_ended(struct node *node, const struct mpi_message *message)
 {
 	struct node_range *range = find(node, RANGE_ASKED);
 
 	if (range)
 		range->state = RANGE_FREE;
 	node->ending = true;
+	node->settled = message->array;
 }
 
 bool node_step(struct node *node)

@@ -118,6 +118,32 @@ static struct heddle_block_time *moved_of(struct node *node)
 	return moved ? *moved : NULL;
 }
 
+bool node_share_steals(const struct node *node)
+{
+	return !strcmp(heddle_variable_text(HEDDLE_VARIABLE_NODE_STRATEGY), "steal") &&
+	       gives_up(node);
+}
+
+static void steals_begin(struct node *node, const struct mpi_claims_problem *of)
+{
+	struct mpi_steals_problem problem = {
+	    .n = of->n,
+	    .nranks = of->nranks,
+	    .alignment = of->alignment,
+	    .homes = of->homes,
+	    .bytes = of->bytes,
+	};
+
+	node->home = mpi_steals_home(&problem, node->rank);
+	if (node->rank)
+		return;
+	problem.moved = moved_of(node);
+	problem.ranges = problem.moved ? &problem.moved[1] : NULL;
+	node->share.steals = mpi_steals_create(&problem, starpu_timing_now());
+	if (!node->share.steals)
+		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
+}
+
 int node_share_begin(struct node *node)
 {
 	struct blocks_memory **memory;
@@ -129,40 +155,28 @@ int node_share_begin(struct node *node)
 	    .at_hand = data_at_hand(node),
 	    .bytes = iteration_bytes(node),
 	};
-	size_t *homes;
-	int status;
+	size_t *homes = calloc(node->nranks + 1, sizeof(*homes));
+	int status = 0;
 
-	if (node->rank)
-		return 0;
-	homes = calloc(node->nranks + 1, sizeof(*homes));
-	node->share.asked_us = calloc(node->nranks, sizeof(*node->share.asked_us));
-	node->share.waited_us = calloc(node->nranks, sizeof(*node->share.waited_us));
-	if (!homes || !node->share.asked_us || !node->share.waited_us) {
-		free(homes);
-		return -ENOMEM;
+	if (!node->rank) {
+		node->share.asked_us = calloc(node->nranks, sizeof(*node->share.asked_us));
+		node->share.waited_us = calloc(node->nranks, sizeof(*node->share.waited_us));
 	}
+	if (!homes || (!node->rank && (!node->share.asked_us || !node->share.waited_us)))
+		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
 	if (homes_find(node, homes))
 		problem.homes = homes;
-	problem.moved = moved_of(node);
-	if (!strcmp(problem.strategy, "steal"))
-		problem.strategy =
-		    gives_up(node) && stays_at_home(node, problem.homes) ? NULL : "hdss";
-	if (problem.strategy) {
+	node->steals = node->steals && stays_at_home(node, problem.homes);
+	if (node->steals) {
+		steals_begin(node, &problem);
+	} else if (!node->rank) {
+		if (!strcmp(problem.strategy, "steal"))
+			problem.strategy = "hdss";
+		problem.moved = moved_of(node);
 		memory = memory_of(node);
 		if (memory)
 			problem.memory = *memory;
 		status = mpi_claims_create(&problem, &node->share.claims);
-	} else {
-		node->share.steals = mpi_steals_create(&(struct mpi_steals_problem){
-		    .n = problem.n,
-		    .nranks = problem.nranks,
-		    .alignment = problem.alignment,
-		    .homes = problem.homes,
-		    .bytes = problem.bytes,
-		    .moved = problem.moved,
-		    .ranges = problem.moved ? &problem.moved[1] : NULL,
-		});
-		status = node->share.steals ? 0 : -ENOMEM;
 	}
 	free(homes);
 	return status;
@@ -183,9 +197,11 @@ void node_share_end(struct node *node)
 	free(node->share.waited_us);
 }
 
+/* Where ranks steal, results are at home then, too. */
 static bool share_over(const struct node_share *share)
 {
-	return share->steals ? mpi_steals_over(share->steals) : mpi_claims_over(share->claims);
+	return share->steals ? mpi_steals_over(share->steals) && !share->abroad
+	                     : mpi_claims_over(share->claims);
 }
 
 static void tell_all(struct node *node, const struct mpi_message *message)
@@ -194,16 +210,15 @@ static void tell_all(struct node *node, const struct mpi_message *message)
 		mpi_link_tell(node->link, r, message);
 }
 
-/* @param steals as in the message */
-static void grant(struct node *node, unsigned rank, const struct mpi_range *range, unsigned steals)
+static void grant(struct node *node, unsigned rank, const struct mpi_range *range)
 {
-	bool fetched = steals == 1 && range->home < node->nranks;
+	bool fetched = node->share.steals && range->home < node->nranks;
 	double us = fetched ? node->share.waited_us[rank]
 	                    : starpu_timing_now() - node->share.asked_us[rank];
 
+	node->share.abroad += fetched && range->home != rank;
 	mpi_link_tell(node->link, rank,
 	              &(struct mpi_message){.type = NODE_GRANT,
-	                                    .array = steals,
 	                                    .rank = range->home,
 	                                    .first = range->start,
 	                                    .n = range->n,
@@ -218,7 +233,7 @@ static void claims_serve(struct node *node)
 
 	for (unsigned r = 0; r < node->nranks; r++)
 		if (share->asked_us[r] && mpi_claims_next(share->claims, r, &range))
-			grant(node, r, &range, 0);
+			grant(node, r, &range);
 }
 
 /* Iterations have been given up. */
@@ -229,24 +244,20 @@ static void steal_end(struct node *node, unsigned victim, size_t first, size_t n
 
 	if (mpi_steals_given(node->share.steals, victim, first, n, starpu_timing_now(), &thief,
 	                     &range))
-		grant(node, thief, &range, 1);
+		grant(node, thief, &range);
 }
 
 static void steals_serve(struct node *node)
 {
 	struct mpi_steals *steals = node->share.steals;
 	struct mpi_steal steal;
-	size_t end;
 
 	while (mpi_steals_next(steals, starpu_timing_now(), &steal)) {
 		node->share.waited_us[steal.thief] =
 		    starpu_timing_now() - node->share.asked_us[steal.thief];
-		if (!mpi_steals_begun(steals, steal.victim, &end))
-			steal_end(node, steal.victim, end - steal.n, steal.n);
-		else
-			mpi_link_tell(node->link, steal.victim,
-			              &(struct mpi_message){
-			                  .type = NODE_GIVE_UP, .n = steal.n, .first = steal.of});
+		mpi_link_tell(
+		    node->link, steal.victim,
+		    &(struct mpi_message){.type = NODE_GIVE_UP, .n = steal.n, .first = steal.of});
 	}
 }
 
@@ -259,9 +270,8 @@ static void share_serve(struct node *node)
 		return;
 	if (share->status || share_over(share)) {
 		share->ended = true;
-		tell_all(node, &(struct mpi_message){.type = NODE_END,
-		                                     .status = share->status,
-		                                     .rank = share->failed});
+		share->settled = share->steals && !share->status;
+		tell_all(node, &(struct mpi_message){.type = NODE_END, .array = share->settled});
 		return;
 	}
 	if (share->steals)
@@ -272,15 +282,11 @@ static void share_serve(struct node *node)
 
 void node_share_ask(struct node *node, unsigned rank)
 {
-	struct mpi_range range;
 	double now = starpu_timing_now();
 
 	node->share.asked_us[rank] = now;
-	if (node->share.steals && !node->share.ended) {
+	if (node->share.steals)
 		mpi_steals_ask(node->share.steals, rank, now);
-		if (mpi_steals_own(node->share.steals, rank, now, &range))
-			grant(node, rank, &range, 2);
-	}
 	share_serve(node);
 }
 
@@ -334,15 +340,22 @@ void node_share_given_up(struct node *node, unsigned rank, const struct mpi_mess
 
 void node_share_moved(struct node *node, const struct mpi_message *message)
 {
-	if (node->share.steals)
-		mpi_steals_moved(node->share.steals, message->n, message->us);
-	else
+	if (!node->share.steals) {
 		mpi_claims_moved(node->share.claims, message->n, message->us);
+		return;
+	}
+	mpi_steals_moved(node->share.steals, message->n, message->us);
+	node->share.abroad--;
+	share_serve(node);
 }
 
 void node_share_bye(struct node *node)
 {
-	if (++node->share.byes == node->nranks)
+	if (++node->share.byes < node->nranks)
+		return;
+	if (node->share.settled)
+		node->done = true;
+	else
 		tell_all(node, &(struct mpi_message){.type = NODE_DONE,
 		                                     .status = node->share.status,
 		                                     .rank = node->share.failed});

@@ -16,9 +16,11 @@
 #define LEAST_PART 0.005
 #define LEAST_US 100
 
+/* A rank tells so much later than it could, or a fourth of what its rest takes: between two looks
+ * of its own and of rank 0. */
+#define LATE_US 500
+
 struct peer {
-	size_t begin, end; /* its home, until it begins */
-	bool begun;
 	bool computes;      /* has a range that is not completed */
 	unsigned home;      /* the rank where what it computes is at home */
 	bool stolen;        /* what it computes is, ... */
@@ -37,15 +39,43 @@ struct peer {
 
 struct mpi_steals {
 	struct mpi_steals_problem given;
-	bool homes;      /* where iterations run makes a difference */
-	size_t left;     /* iterations that are not computed */
-	double begin_us; /* when a rank first asked; below 0: none has */
+	bool homes;  /* where iterations run makes a difference */
+	size_t left; /* iterations that are not computed */
+	double begin_us;
 	struct heddle_block_time *moved, own_moved;
 	struct heddle_block_time *ranges, own_ranges;
 	struct peer peers[];
 };
 
-struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem)
+struct mpi_range mpi_steals_home(const struct mpi_steals_problem *problem, unsigned rank)
+{
+	size_t unit = problem->alignment ? problem->alignment : 1, units = problem->n / unit, end;
+	struct mpi_range home = {.home = problem->nranks};
+
+	if (problem->homes)
+		return (struct mpi_range){problem->homes[rank],
+		                          problem->homes[rank + 1] - problem->homes[rank], rank};
+	home.start = (size_t)((double)units * rank / problem->nranks) * unit;
+	end = rank + 1 == problem->nranks
+	          ? problem->n
+	          : (size_t)((double)units * (rank + 1) / problem->nranks) * unit;
+	home.n = end - home.start;
+	return home;
+}
+
+/* Its next range begins. */
+static void begin(struct peer *peer, size_t n, unsigned home, bool stolen, double now)
+{
+	peer->home = home;
+	peer->computes = n;
+	peer->left = n;
+	peer->told_us = now;
+	peer->stolen = stolen;
+	peer->before = peer->pace;
+	peer->nothing = false;
+}
+
+struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem, double now_us)
 {
 	struct mpi_steals *steals =
 	    calloc(1, sizeof(*steals) + problem->nranks * sizeof(steals->peers[0]));
@@ -57,24 +87,14 @@ struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem)
 	steals->homes = problem->homes;
 	steals->given.alignment += !problem->alignment;
 	steals->left = problem->n;
-	steals->begin_us = -1;
+	steals->begin_us = now_us;
 	steals->moved = problem->moved ? problem->moved : &steals->own_moved;
 	steals->ranges = problem->ranges ? problem->ranges : &steals->own_ranges;
 	for (unsigned r = 0; r < problem->nranks; r++) {
-		struct peer *peer = &steals->peers[r];
-		size_t units = problem->n / steals->given.alignment;
+		struct mpi_range home = mpi_steals_home(problem, r);
 
-		peer->asked_us = -1;
-		if (problem->homes) {
-			peer->begin = problem->homes[r];
-			peer->end = problem->homes[r + 1];
-			continue;
-		}
-		peer->begin = r ? peer[-1].end : 0;
-		peer->end = r + 1 == problem->nranks
-		                ? problem->n
-		                : (size_t)((double)units * (r + 1) / problem->nranks) *
-		                      steals->given.alignment;
+		begin(&steals->peers[r], home.n, home.home, false, now_us);
+		steals->peers[r].asked_us = -1;
 	}
 	return steals;
 }
@@ -97,11 +117,10 @@ static struct estimate estimate(const struct peer *peer, double now, double know
 {
 	struct estimate found = {peer->left, peer->pace > 0 ? peer->pace : known};
 	double since = now - peer->told_us, untold = (1 - MPI_STEALS_TOLD) * found.left;
+	double late = fmin(LATE_US, found.left * found.pace / 4);
 
-	if (!peer->begun) {
-		found.left = peer->end - peer->begin;
-	} else if (since > untold * found.pace) {
-		found.pace = untold > 0 ? since / untold : found.pace;
+	if (since - late > untold * found.pace) {
+		found.pace = untold > 0 ? (since - late) / untold : found.pace;
 		found.left -= untold;
 	} else {
 		found.left -= since / found.pace;
@@ -173,13 +192,19 @@ static bool is_sent(const struct mpi_steals *steals)
 	return steals->homes && steals->given.bytes;
 }
 
+/* So many iterations of the victim's would make both end with all others. */
+static double surplus(struct estimate thief, struct estimate victim, double end)
+{
+	return fmin(end / thief.pace - thief.left, victim.left - end / victim.pace);
+}
+
 /* How many iterations a thief may have of a victim. No more than that data, computation and results
  * take no longer than the victim needs for the rest. */
 static double steal_most(const struct mpi_steals *steals, struct estimate thief,
-                         struct estimate victim, double end)
+                         struct estimate victim, double most)
 {
 	const struct heddle_block_time *moved = steals->moved;
-	double most = fmin(end / thief.pace - thief.left, victim.left - end / victim.pace), help;
+	double help;
 
 	if (!is_sent(steals))
 		return most;
@@ -203,25 +228,10 @@ static double least_us(const struct mpi_steals *steals, double now)
 void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us)
 {
 	steals->peers[rank].asked_us = now_us;
-	if (steals->begin_us < 0)
-		steals->begin_us = now_us;
 }
 
-/* Its next range begins. */
-static void begin(struct peer *peer, size_t n, unsigned home, bool stolen, double now)
-{
-	peer->begun = true;
-	peer->home = home;
-	peer->computes = n;
-	peer->left = n;
-	peer->told_us = now;
-	peer->stolen = stolen;
-	peer->before = peer->pace;
-	peer->nothing = false;
-}
-
-static void has(struct mpi_steals *steals, unsigned rank, const struct mpi_range *range,
-                bool stolen, double now)
+/* It gets a stolen range. */
+static void has(struct mpi_steals *steals, unsigned rank, const struct mpi_range *range, double now)
 {
 	struct peer *peer = &steals->peers[rank];
 
@@ -231,21 +241,8 @@ static void has(struct mpi_steals *steals, unsigned rank, const struct mpi_range
 		peer->next += range->n;
 		peer->next_home = range->home;
 	} else {
-		begin(peer, range->n, range->home, stolen, now);
+		begin(peer, range->n, range->home, true, now);
 	}
-}
-
-bool mpi_steals_own(struct mpi_steals *steals, unsigned rank, double now_us,
-                    struct mpi_range *range)
-{
-	struct peer *peer = &steals->peers[rank];
-
-	if (peer->begun || peer->begin == peer->end)
-		return false;
-	*range = (struct mpi_range){peer->begin, peer->end - peer->begin,
-	                            steals->homes ? rank : steals->given.nranks};
-	has(steals, rank, range, false, now_us);
-	return true;
 }
 
 /* The first rank that asked of those to which it is worth while: a slow one, for which there is
@@ -257,18 +254,23 @@ static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, dou
 {
 	unsigned found = steals->given.nranks;
 	struct estimate of = estimate(&steals->peers[victim], now, known);
-	double end = end_of_all(steals, now, known), least = least_us(steals, now), most, saved;
+	double end = end_of_all(steals, now, known), least = least_us(steals, now);
 
 	for (unsigned r = 0; r < steals->given.nranks; r++) {
 		const struct peer *peer = &steals->peers[r];
+		struct estimate thief;
+		double most, saved;
 
 		if (r == victim || !is_thief(peer) ||
 		    (found < steals->given.nranks &&
 		     peer->asked_us >= steals->peers[found].asked_us))
 			continue;
-		most = steal_most(steals, estimate(peer, now, known), of, end);
+		thief = estimate(peer, now, known);
+		saved = surplus(thief, of, end);
+		most = steal_most(steals, thief, of, saved);
 		/* What only tells what sending takes may be short. */
-		saved = is_sent(steals) && !steals->moved->count ? of.left - end / of.pace : most;
+		if (!is_sent(steals) || steals->moved->count)
+			saved = most;
 		if (most < steals->given.alignment || saved * of.pace < least)
 			continue;
 		found = r;
@@ -313,21 +315,10 @@ bool mpi_steals_given(struct mpi_steals *steals, unsigned victim, size_t first, 
 		steals->peers[*thief].waits = false;
 		return false;
 	}
-	/* One that computes has told what is left. */
-	if (!peer->begun)
-		peer->end -= n;
-	*range = (struct mpi_range){first, n,
-	                            !steals->homes ? steals->given.nranks
-	                            : peer->begun  ? peer->home
-	                                           : victim};
-	has(steals, *thief, range, true, now_us);
+	/* It has told what is left. */
+	*range = (struct mpi_range){first, n, steals->homes ? peer->home : steals->given.nranks};
+	has(steals, *thief, range, now_us);
 	return true;
-}
-
-bool mpi_steals_begun(const struct mpi_steals *steals, unsigned rank, size_t *end)
-{
-	*end = steals->peers[rank].end;
-	return steals->peers[rank].begun;
 }
 
 void mpi_steals_progress(struct mpi_steals *steals, unsigned rank, struct mpi_progress progress,

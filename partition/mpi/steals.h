@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Work stealing between ranks. Each rank begins with all iterations whose data it has, as one
- * range. A rank that will soon have done its own asks for more, and this says from whom it gets how
- * many: from the end of what the rank that will be busy longest has left, so many that all would
- * end at one time. That rank is asked first: only it knows what its workers have not begun. So
- * ranks that are alike have one range each, and nobody waits for answers.
+ * range, without asking. A rank that will soon have done its own asks for more, and this says from
+ * whom it gets how many: from the end of what the rank that will be busy longest has left, so many
+ * that all would end at one time. That rank is asked first: only it knows what its workers have not
+ * begun. So ranks that are alike have one range each, and nobody waits for answers.
  *
  * Pure: the caller has the clock and the messages.
  */
@@ -46,24 +46,19 @@ struct mpi_progress {
 	double pace; /**< microseconds for one, all workers together; 0: not known */
 };
 
-/** @return NULL: no memory */
-struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem);
+/** The range that a rank begins with; of no iterations: it has no home. */
+struct mpi_range mpi_steals_home(const struct mpi_steals_problem *problem, unsigned rank);
+
+/** All ranks that have a home begin now. @return NULL: no memory */
+struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem, double now_us);
 void mpi_steals_destroy(struct mpi_steals *steals);
 
 /** A rank asks for a range, as it has none or is nearly done. */
 void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us);
 
-/** Gives a rank that has asked the range that it begins with.
- * @return false: it had it already, or has no home */
-bool mpi_steals_own(struct mpi_steals *steals, unsigned rank, double now_us,
-                    struct mpi_range *range);
-
 /** Who shall give up what now, for whom. The answer is told by mpi_steals_given().
  * @return false: nobody, now. It may be other after any other call, and later */
 bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal *steal);
-
-/** Whether a rank has begun; else what is stolen from it is what comes last before `end`. */
-bool mpi_steals_begun(const struct mpi_steals *steals, unsigned rank, size_t *end);
 
 /** A rank has given iterations up, at home or stolen, which the thief has now; or none.
  * @param[out] thief that asked

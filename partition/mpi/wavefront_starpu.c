@@ -199,15 +199,19 @@ static int waves_agree(struct front *front)
 
 static int front_agree(struct front *front, const struct heddle_mpi_place *places)
 {
+	struct node_array *arrays[MPI_MAXARRAYS];
 	struct mpi_description says = {.status = 0}, *all;
+	bool steals = false;
 	int status;
 
 	describe(front, places, &says);
 	status = mpi_agree(front->link, "wavefront", front->name, &says, &all);
-	if (!status)
+	if (!status) {
 		front->narrays = front->wave.narrays;
-	for (unsigned i = 0; i < front->narrays; i++)
-		node_array_agree(&front->arrays[i].node, i, front->link, all);
+		for (unsigned i = 0; i < front->narrays; i++)
+			arrays[i] = &front->arrays[i].node;
+		node_arrays_agree(arrays, front->narrays, front->link, all, &steals);
+	}
 	free(all);
 	return status ? status : waves_agree(front);
 }

@@ -5,6 +5,8 @@
  * `heddle simulate --ranks` and says what is right.
  *
  *   ranks loop N          nodes with an odd number take twice as long
+ *   ranks alike N         they do not
+ *   ranks drawn N SEED    each takes 1 to 20 times as long as the fastest could
  *   ranks dear N          they do not, but the last iteration costs four times as much as the first
  *   ranks flow LABELS     every eighth label comes back as larger work
  *   ranks wavefront ROWS  as many columns
@@ -19,6 +21,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,14 +69,31 @@ static starpu_data_handle_t part_make(size_t n)
 /* ---- a loop ---- */
 
 static bool dear_end;
+static double pace_us = 1; /* of this rank's iterations */
 
 static double loop_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	const struct heddle_block *block = task->cl_arg;
 	double middle = (block->start + block->n / 2.0) / block->total;
-	double us = block->n * (dear_end ? 1 + 3 * middle : 1 + rank % 2);
+	double us = block->n * (dear_end ? 1 + 3 * middle : pace_us);
 
 	return arch->devices[0].type == STARPU_CPU_WORKER ? us : us / 10;
+}
+
+/* The number of this rank's. Rank 0 says what all can do. */
+static double drawn_us(unsigned seed)
+{
+	double rates = 0, own = 1;
+
+	for (int r = 0; r < nranks; r++) {
+		double us = pow(20, rand_r(&seed) / (RAND_MAX + 1.0));
+
+		rates += 1 / us;
+		own = r == rank ? us : own;
+	}
+	if (!rank)
+		fprintf(stderr, "rates %.6f\n", rates);
+	return own;
 }
 
 static size_t loop_iterations(const void *ranks, int r)
@@ -275,7 +295,12 @@ int main(int argc, char **argv)
 	if (starpu_init(NULL))
 		MPI_Abort(MPI_COMM_WORLD, 77);
 	dear_end = n && !strcmp(argv[1], "dear");
-	if (n && (dear_end || !strcmp(argv[1], "loop")))
+	if (n && !strcmp(argv[1], "loop"))
+		pace_us = 1 + rank % 2;
+	if (n && !strcmp(argv[1], "drawn"))
+		pace_us = drawn_us(argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
+	if (n && (dear_end || !strcmp(argv[1], "loop") || !strcmp(argv[1], "alike") ||
+	          !strcmp(argv[1], "drawn")))
 		status = run_loop(n);
 	else if (n && !strcmp(argv[1], "flow"))
 		status = run_flow(n);

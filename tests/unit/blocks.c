@@ -17,6 +17,7 @@
 #include <heddle/strategy.h>
 
 #include "partition/blocks/memory.h"
+#include "partition/blocks/strategy.h"
 #include "tests/unit/test.h"
 
 #define MAXWORKERS 9
@@ -229,6 +230,42 @@ static void test_streams(void **state)
 	}
 }
 
+/* One worker takes a block. */
+static size_t block_take(struct heddle_strategy *blocks)
+{
+	size_t n = heddle_strategy_next(blocks, 0);
+
+	heddle_strategy_completed(blocks, 0, n, n);
+	return n;
+}
+
+/* Others take most of what is left: blocks become as much shorter as that. With a ramp the first
+ * ones are short. */
+static void test_tss_shortened(void **state)
+{
+	struct heddle_strategy_problem problem = {.n = 10000, .nworkers = 1};
+	struct heddle_strategy_worker worker = {0};
+	struct heddle_strategy *blocks;
+	size_t given = 0, n;
+
+	problem.workers = &worker;
+	assert_int_equal(heddle_strategy_create("tss:first=1000,last=100", &problem, &blocks), 0);
+	assert_int_equal(block_take(blocks), 1000);
+	blocks_shorten(blocks, 8100);
+	assert_int_equal(heddle_strategy_remaining(blocks), 900);
+	for (n = block_take(blocks); n; n = block_take(blocks))
+		assert_in_range(n, 1, 100);
+	heddle_strategy_destroy(blocks);
+	assert_int_equal(
+	    heddle_strategy_create("tss:first=1000,last=100,ramp=0.25", &problem, &blocks), 0);
+	for (n = block_take(blocks); n; n = block_take(blocks)) {
+		assert_true(n <= 100 + given / 4);
+		given += n;
+	}
+	assert_int_equal(given, 10000);
+	heddle_strategy_destroy(blocks);
+}
+
 static void random_callers(unsigned seed)
 {
 	srandom(seed);
@@ -374,8 +411,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_times_of_nothing), cmocka_unit_test(test_table),
 	    cmocka_unit_test(test_specifications),   cmocka_unit_test(test_streams),
-	    cmocka_unit_test(test_nobody_left),      cmocka_unit_test(test_random_callers),
-	    cmocka_unit_test(test_overlaps),
+	    cmocka_unit_test(test_tss_shortened),    cmocka_unit_test(test_nobody_left),
+	    cmocka_unit_test(test_random_callers),   cmocka_unit_test(test_overlaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
