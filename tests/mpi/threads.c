@@ -1,0 +1,141 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Loops over ranks on a thread that is not the main one (MPI_THREAD_SERIALIZED), whose
+ * communicators are freed at once, while StarPU's threads that say what has ended are late: they
+ * come to the lock of the communicator's link after a nap. None may come when that is destroyed.
+ * (StarPU signals the end of a loop's control task only after that thread has returned.)
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <heddle/heddle.h>
+#include <heddle/mpi.h>
+
+enum { RUNS = 20, N = 1000, NAP_US = 20000, GONE_MOST = 4096 };
+
+static _Thread_local bool runs_loops; /* the thread that calls MPI */
+static int (*lock)(pthread_mutex_t *mutex);
+static atomic_uint naps, ngone;
+static _Atomic(pthread_mutex_t *) gone[GONE_MOST];
+
+/* Of Heddle's own files for MPI: those locks are of links. */
+static bool is_link(const void *caller)
+{
+	Dl_info info;
+
+	return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libheddle-mpi");
+}
+
+/* How many locks there have been at its address whose end has come. */
+static unsigned destroyed(pthread_mutex_t *mutex)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < atomic_load(&ngone); i++)
+		n += atomic_load(&gone[i]) == mutex;
+	return n;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	struct timespec nap = {0, NAP_US * 1000};
+	unsigned before;
+
+	if (!lock)
+		lock = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, "pthread_mutex_lock");
+	if (!runs_loops && is_link(__builtin_return_address(0))) {
+		atomic_fetch_add(&naps, 1);
+		before = destroyed(mutex);
+		nanosleep(&nap, NULL);
+		if (destroyed(mutex) != before) {
+			printf("a thread locks what is freed\n");
+			fflush(stdout);
+			_exit(1);
+		}
+	}
+	return lock(mutex);
+}
+
+int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	if (runs_loops && is_link(__builtin_return_address(0)) && atomic_load(&ngone) < GONE_MOST) {
+		atomic_store(&gone[atomic_load(&ngone)], mutex);
+		atomic_fetch_add(&ngone, 1);
+	}
+	return 0;
+}
+
+static void add_one(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	int *x = (int *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	for (size_t i = 0; i < block->n; i++)
+		x[i]++;
+}
+
+static int failures;
+
+static void *run(void *arg)
+{
+	static struct starpu_codelet codelet = {.name = "add_one", .cpu_funcs = {add_one}};
+	const struct heddle_mpi_place places[1] = {{.layout = HEDDLE_MPI_BLOCKS}};
+	struct heddle_loop loop = {.codelet = &codelet, .naccesses = 1};
+	int ranks, *part = calloc(N, sizeof(*part));
+
+	runs_loops = true;
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	loop.n = (size_t)N * ranks;
+	loop.accesses[0].mode = STARPU_RW;
+	for (int i = 0; i < RUNS; i++) {
+		MPI_Comm comm;
+
+		starpu_vector_data_register(&loop.accesses[0].handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)part, N, sizeof(*part));
+		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+		failures += !!heddle_mpi_loop_run(&loop, comm, places, NULL, NULL);
+		MPI_Comm_free(&comm);
+		starpu_data_unregister(loop.accesses[0].handle);
+	}
+	for (int i = 0; i < N; i++)
+		failures += part[i] != RUNS;
+	free(part);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	int level, rank;
+
+	runs_loops = true;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+	if (level < MPI_THREAD_SERIALIZED) {
+		printf("skipped: this MPI has no MPI_THREAD_SERIALIZED\n");
+		MPI_Finalize();
+		return 0;
+	}
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (starpu_init(NULL))
+		MPI_Abort(MPI_COMM_WORLD, 77);
+	if (pthread_create(&thread, NULL, run, NULL))
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	pthread_join(thread, NULL);
+	/* Those that still sleep. */
+	usleep(3 * NAP_US);
+	printf("rank %d: %u naps, %d failures\n", rank, atomic_load(&naps), failures);
+	starpu_shutdown();
+	MPI_Finalize();
+	return failures || !atomic_load(&naps);
+}
