@@ -15,12 +15,6 @@
 #include "partition/mpi/run_starpu.h"
 #include "support/message.h"
 
-/* What rank 0 says. All versions of Heddle understand it. */
-struct verdict {
-	int32_t status;
-	char text[508];
-};
-
 /* Rank 0 gets what all say; `all` is of nranks descriptions' room, and zero. Zeros at the end are
  * not sent: with many ranks they would keep its link busy. */
 static void descriptions_collect(struct mpi_link *link, const char *own, char *all)
@@ -66,15 +60,14 @@ static void version_say(char *text, size_t size)
 	         other ? heddle_version() : "");
 }
 
-int mpi_agree(struct mpi_link *link, const char *what, const char *name,
-              const struct mpi_description *says, struct mpi_description **of_all)
+void mpi_agree_collect(struct mpi_link *link, const char *what, const struct mpi_description *says,
+                       struct mpi_description **of_all, struct mpi_verdict *verdict)
 {
 	union {
 		struct mpi_description says;
 		char room[MPI_DESCRIPTION_ROOM];
 	} own = {.room = {0}};
 	unsigned nranks = mpi_link_ranks(link);
-	struct verdict verdict = {0};
 	char *all = NULL;
 
 	_Static_assert(sizeof(own) == MPI_DESCRIPTION_ROOM, "a description fits");
@@ -84,17 +77,32 @@ int mpi_agree(struct mpi_link *link, const char *what, const char *name,
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
 	descriptions_collect(link, own.room, all);
 	*of_all = (struct mpi_description *)all;
-	if (all) {
-		descriptions_pack(all, nranks);
-		verdict.status =
-		    mpi_agreement_check(*of_all, nranks, what, verdict.text, sizeof(verdict.text));
-	}
-	mpi_agree_broadcast(link, &verdict, sizeof(verdict));
-	if (verdict.status)
-		return heddle_refuse(verdict.status, "%s %s over ranks: %s", what, name,
-		                     verdict.text);
+	*verdict = (struct mpi_verdict){0};
+	if (!all)
+		return;
+	descriptions_pack(all, nranks);
+	verdict->status =
+	    mpi_agreement_check(*of_all, nranks, what, verdict->text, sizeof(verdict->text));
+}
+
+int mpi_agree_conclude(struct mpi_link *link, const char *what, const char *name,
+                       struct mpi_verdict *verdict)
+{
+	mpi_agree_broadcast(link, verdict, sizeof(*verdict));
+	if (verdict->status)
+		return heddle_refuse(verdict->status, "%s %s over ranks: %s", what, name,
+		                     verdict->text);
 	mpi_run_begin(link);
 	return 0;
+}
+
+int mpi_agree(struct mpi_link *link, const char *what, const char *name,
+              const struct mpi_description *says, struct mpi_description **of_all)
+{
+	struct mpi_verdict verdict;
+
+	mpi_agree_collect(link, what, says, of_all, &verdict);
+	return mpi_agree_conclude(link, what, name, &verdict);
 }
 
 int mpi_all(struct mpi_link *link, const char *what, const char *name, int status)

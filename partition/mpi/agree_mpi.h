@@ -10,6 +10,20 @@
 #include "partition/mpi/agreement.h"
 #include "partition/mpi/link_mpi.h"
 
+/** What rank 0 says. All versions of Heddle understand it. */
+struct mpi_verdict {
+	int32_t status;
+	char text[508]; /**< why it is not 0; else what the caller of mpi_agree_conclude() tells */
+};
+
+/** mpi_agree() until rank 0 knows its verdict. */
+void mpi_agree_collect(struct mpi_link *link, const char *what, const struct mpi_description *says,
+                       struct mpi_description **of_all, struct mpi_verdict *verdict);
+
+/** The rest of it. @param[in,out] verdict as rank 0 has it */
+int mpi_agree_conclude(struct mpi_link *link, const char *what, const char *name,
+                       struct mpi_verdict *verdict);
+
 /** Whether all ranks want the same.
  * @param what "loop" or "flow"
  * @param name of it

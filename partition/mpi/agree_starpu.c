@@ -164,27 +164,45 @@ static void array_agreed(struct node_array *array, const struct told *told, stru
 		array->own = (struct mpi_units){0, array->agreed.units};
 }
 
-void node_arrays_agree(struct node_array *const *arrays, unsigned n, struct mpi_link *link,
-                       const struct mpi_description *all, bool *steals)
+/* Of no array where this rank refuses its loop: then rank 0 says no more than that. */
+static unsigned narrays(const struct mpi_description *says)
 {
-	unsigned nranks = mpi_link_ranks(link);
+	return says->status ? 0 : says->naccesses;
+}
+
+/* A verdict without difference has room for what few ranks are told of few arrays. */
+int node_arrays_agree(struct mpi_link *link, const char *what, const char *name,
+                      const struct mpi_description *says, struct node_array *const *arrays,
+                      struct mpi_description **all, bool *steals)
+{
+	unsigned nranks = mpi_link_ranks(link), n = narrays(says);
 	size_t bytes = sizeof(struct told) + (nranks + 1) * sizeof(size_t);
-	char *told = calloc(1, n * bytes + sizeof(*steals));
+	size_t size = n * bytes + sizeof(*steals);
+	char *told = calloc(1, size);
+	struct mpi_verdict verdict;
+	int status;
 
 	if (!told)
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
-	for (unsigned i = 0; all && i < n; i++) {
+	mpi_agree_collect(link, what, says, all, &verdict);
+	for (unsigned i = 0; *all && !verdict.status && i < n; i++) {
 		struct told *of = (struct told *)(told + i * bytes);
 
-		mpi_agreement_array(all, nranks, i, &of->agreed, of->first);
+		mpi_agreement_array(*all, nranks, i, &of->agreed, of->first);
 	}
-	if (all)
-		memcpy(told + n * bytes, steals, sizeof(*steals));
-	mpi_agree_broadcast(link, told, n * bytes + sizeof(*steals));
-	for (unsigned i = 0; i < n; i++)
+	memcpy(told + n * bytes, steals, sizeof(*steals));
+	if (*all && !verdict.status && size <= sizeof(verdict.text))
+		memcpy(verdict.text, told, size);
+	status = mpi_agree_conclude(link, what, name, &verdict);
+	if (!status && size <= sizeof(verdict.text))
+		memcpy(told, verdict.text, size);
+	else if (!status)
+		mpi_agree_broadcast(link, told, size);
+	for (unsigned i = 0; !status && i < n; i++)
 		array_agreed(arrays[i], (struct told *)(told + i * bytes), link);
 	memcpy(steals, told + n * bytes, sizeof(*steals));
 	free(told);
+	return status;
 }
 
 int node_agree(struct node *node, const struct heddle_mpi_place *places)
@@ -194,14 +212,13 @@ int node_agree(struct node *node, const struct heddle_mpi_place *places)
 	int status;
 
 	describe(node, places, &says);
-	status = mpi_agree(node->link, "loop", node->name, &says, &all);
-	if (!status) {
-		for (unsigned i = 0; i < node->loop->naccesses; i++)
-			arrays[i] = &node->arrays[i];
+	for (unsigned i = 0; i < MPI_MAXARRAYS; i++)
+		arrays[i] = &node->arrays[i];
+	node->steals = !node->rank && !says.status && node_share_steals(node);
+	status =
+	    node_arrays_agree(node->link, "loop", node->name, &says, arrays, &all, &node->steals);
+	if (!status)
 		node->narrays = node->loop->naccesses;
-		node->steals = !node->rank && node_share_steals(node);
-		node_arrays_agree(arrays, node->narrays, node->link, all, &node->steals);
-	}
 	free(all);
 	return status;
 }

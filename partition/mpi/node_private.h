@@ -148,10 +148,12 @@ enum node_message {
 int node_agree(struct node *node, const struct heddle_mpi_place *places);
 /* What is wrong with an array's place on a rank; NULL: nothing. */
 const char *node_place_wrong(const struct node_array *array, unsigned rank, unsigned nranks);
-/* Sets who has what of the arrays, by the descriptions on rank 0. All ranks call it.
+/* mpi_agree(), and sets who has what of the arrays that are described. All ranks call it.
+ * @param arrays MPI_MAXARRAYS
  * @param[in,out] steals as rank 0 says */
-void node_arrays_agree(struct node_array *const *arrays, unsigned n, struct mpi_link *link,
-                       const struct mpi_description *all, bool *steals);
+int node_arrays_agree(struct mpi_link *link, const char *what, const char *name,
+                      const struct mpi_description *says, struct node_array *const *arrays,
+                      struct mpi_description **all, bool *steals);
 /* Whether all ranks have got so far.
  * @param status of this rank
  * @return 0, or the status of the first rank that has one, after a message */

@@ -205,13 +205,12 @@ static int front_agree(struct front *front, const struct heddle_mpi_place *place
 	int status;
 
 	describe(front, places, &says);
-	status = mpi_agree(front->link, "wavefront", front->name, &says, &all);
-	if (!status) {
+	for (unsigned i = 0; i < MPI_MAXARRAYS; i++)
+		arrays[i] = &front->arrays[i].node;
+	status =
+	    node_arrays_agree(front->link, "wavefront", front->name, &says, arrays, &all, &steals);
+	if (!status)
 		front->narrays = front->wave.narrays;
-		for (unsigned i = 0; i < front->narrays; i++)
-			arrays[i] = &front->arrays[i].node;
-		node_arrays_agree(arrays, front->narrays, front->link, all, &steals);
-	}
 	free(all);
 	return status ? status : waves_agree(front);
 }
