@@ -29,6 +29,8 @@
  */
 #define LOOK_LEAST_NS 20000L
 #define LOOK_MOST_NS 500000L
+/* After a short message of our own has gone: an answer may come. */
+#define LOOK_SENT_NS 80000L
 /* Where no worker wants the core. */
 #define LOOK_IDLE_NS LOOK_LEAST_NS
 /* Linux wakes a thread up to 50 us late unless it asks for better. */
@@ -743,6 +745,10 @@ static bool transfer_end(struct mpi_link *link)
 	link->n--;
 	link->pending[index] = link->pending[link->n];
 	link->requests[index] = link->requests[link->n];
+	if (!ended.copy || ended.done)
+		link->look_ns = LOOK_LEAST_NS;
+	else if (link->look_ns > LOOK_SENT_NS)
+		link->look_ns = LOOK_SENT_NS;
 	free(ended.copy);
 	if (ended.done)
 		ended.done(ended.arg);
@@ -766,6 +772,7 @@ static bool message_take(struct mpi_link *link)
 	message_expect(link, oldest);
 	link->oldest = (link->oldest + 1) % link->nexpected;
 	mpi_watch_heard(&link->watch, status.MPI_SOURCE, now_us());
+	link->look_ns = LOOK_LEAST_NS;
 	link->handle(link->arg, status.MPI_SOURCE, &message);
 	return true;
 }
@@ -773,7 +780,7 @@ static bool message_take(struct mpi_link *link)
 void mpi_link_progress(struct mpi_link *link)
 {
 	while (transfer_end(link) || message_take(link))
-		link->look_ns = LOOK_LEAST_NS;
+		;
 	watch(link);
 }
 

@@ -41,13 +41,13 @@ again() {
 	[ "$known" = no ] || [ "$us" = "$exact" ] || fail "$app again: $us us, not $exact"
 }
 takes 131253.3 blackscholes --size 1M
-takes 445.4 boxfilter --size 2048
-again 419.4 boxfilter --size 2048
+takes 465.4 boxfilter --size 2048
+again 439.4 boxfilter --size 2048
 takes 359.4 histogram --size 4M
 takes 299.3 mandelbrot --size 1024
-takes 241882.0 floyd --size 1000
-takes 257347.3 heat2d --size 1000 --sweeps 2
-takes 131074.1 strmatch --size 1000
+takes 241862.0 floyd --size 1000
+takes 257367.3 heat2d --size 1000 --sweeps 2
+takes 131054.0 strmatch --size 1000
 takes 281845.5 nbia --size 4096 --recalc 16
 # A row takes 1 us to compute and 270 us to send there and back: all rows stay where they are. Rows of
 # windows come while the others are computed.
