@@ -67,7 +67,8 @@ static int node_run(struct node *node)
 	node_home_begin(node);
 	while (!node->done) {
 		mpi_link_progress(node->link);
-		node_share_look(node);
+		if (!node->rank)
+			node_share_look(node);
 		if (node_step(node) || node->done)
 			continue;
 		if (node_computes(node))

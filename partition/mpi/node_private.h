@@ -83,7 +83,8 @@ struct node_range {
 struct node_share {
 	struct mpi_claims *claims; /* by a block strategy; NULL: ... */
 	struct mpi_steals *steals; /* ... ranks steal from each other */
-	double looked_us;          /* for whom may steal, the last time */
+	bool heard;                /* something, since it was looked ... */
+	double looked_us;          /* ... who may have some, which was then */
 	double *asked_us;          /* since when a rank waits for a range; 0: it does not */
 	double *waited_us;         /* how long it did until another one was asked to give some up */
 	unsigned abroad;           /* ranges away from home whose results may be on their way */
@@ -203,7 +204,7 @@ void node_share_moved(struct node *node, const struct mpi_message *message);
 void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_bye(struct node *node);
-/* Looks again who may steal from whom. */
+/* Gives ranges to those that wait, once for all that was heard: with many ranks it takes long. */
 void node_share_look(struct node *node);
 
 /* ---- range_starpu.c ---- */

@@ -287,7 +287,7 @@ void node_share_ask(struct node *node, unsigned rank)
 	node->share.asked_us[rank] = now;
 	if (node->share.steals)
 		mpi_steals_ask(node->share.steals, rank, now);
-	share_serve(node);
+	node->share.heard = true;
 }
 
 void node_share_completed(struct node *node, unsigned rank, const struct mpi_message *message)
@@ -305,7 +305,7 @@ void node_share_completed(struct node *node, unsigned rank, const struct mpi_mes
 		mpi_claims_completed(node->share.claims, rank,
 		                     &(struct mpi_range){message->first, message->n, message->rank},
 		                     message->us);
-	share_serve(node);
+	node->share.heard = true;
 }
 
 /* Time alone may tell that a rank is slow. */
@@ -313,14 +313,13 @@ void node_share_completed(struct node *node, unsigned rank, const struct mpi_mes
 
 void node_share_look(struct node *node)
 {
-	double now;
+	struct node_share *share = &node->share;
+	double now = share->steals ? starpu_timing_now() : 0;
 
-	if (!node->share.steals)
+	if (!share->heard && (!share->steals || now - share->looked_us < LOOK_US))
 		return;
-	now = starpu_timing_now();
-	if (now - node->share.looked_us < LOOK_US)
-		return;
-	node->share.looked_us = now;
+	share->heard = false;
+	share->looked_us = now;
 	share_serve(node);
 }
 
@@ -328,14 +327,14 @@ void node_share_progress(struct node *node, unsigned rank, const struct mpi_mess
 {
 	mpi_steals_progress(node->share.steals, rank,
 	                    (struct mpi_progress){message->n, message->us}, starpu_timing_now());
-	share_serve(node);
+	node->share.heard = true;
 }
 
 void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message)
 {
 	if (!node->share.ended)
 		steal_end(node, rank, message->first, message->n);
-	share_serve(node);
+	node->share.heard = true;
 }
 
 void node_share_moved(struct node *node, const struct mpi_message *message)
@@ -346,7 +345,7 @@ void node_share_moved(struct node *node, const struct mpi_message *message)
 	}
 	mpi_steals_moved(node->share.steals, message->n, message->us);
 	node->share.abroad--;
-	share_serve(node);
+	node->share.heard = true;
 }
 
 void node_share_bye(struct node *node)
