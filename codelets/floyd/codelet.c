@@ -62,14 +62,28 @@ struct codelet_program floyd_program = {.source =
 #include "codelets/floyd/opencl.clh"
 };
 
-/* The blocks of one anti-diagonal. */
-static int launch_blocks(void *buffers[], const struct floyd_tile *tile, size_t down, size_t across,
-                         size_t diagonal)
+/* Blocks of a tile: rows first to last - 1 of them. Others are left of the image, or have been two
+ * columns to its right before: all errors are 0 there. */
+struct rows_of_blocks {
+	ptrdiff_t first, last;
+};
+
+static struct rows_of_blocks rows_within(const struct floyd_tile *tile, ptrdiff_t begin,
+                                         ptrdiff_t end)
 {
-	cl_uint first;
+	ptrdiff_t done = begin - 1 - (ptrdiff_t)tile->image.width;
+	ptrdiff_t begun = end < (ptrdiff_t)tile->rows ? end : (ptrdiff_t)tile->rows;
+
+	return (struct rows_of_blocks){done > 0 ? done / BLOCK_ROWS : 0,
+	                               begun > 0 ? (begun + BLOCK_ROWS - 1) / BLOCK_ROWS : 0};
+}
+
+/* Blocks `first` to last - 1 of an anti-diagonal. */
+static int launch_blocks(void *buffers[], const struct floyd_tile *tile, size_t diagonal,
+                         size_t first, size_t last)
+{
 	const size_t local[] = {BLOCK_ROWS, 1};
-	size_t global[] = {codelet_diagonal(down, across, diagonal, &first) * BLOCK_ROWS,
-	                   tile->image.channels};
+	size_t global[] = {(last - first) * BLOCK_ROWS, tile->image.channels};
 	struct codelet_launch launch;
 
 	codelet_launch_begin(&floyd_program, "compute_blocks", &launch);
@@ -96,11 +110,18 @@ static void run_opencl(void *buffers[], void *arg)
 {
 	struct heddle_tile *given = arg;
 	struct floyd_tile tile = tile_of(buffers, given);
-	size_t down = (tile.rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
-	size_t across = (tile.columns + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+	ptrdiff_t across = (tile.columns + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+	ptrdiff_t end = tile.column + (ptrdiff_t)tile.columns;
+	struct rows_of_blocks all = rows_within(&tile, tile.column, end);
 
-	for (size_t d = 0; d + 1 < down + across && !given->status; d++)
-		given->status = launch_blocks(buffers, &tile, down, across, d);
+	if (all.first >= all.last)
+		return;
+	for (ptrdiff_t d = all.first; d < all.last + across - 1 && !given->status; d++) {
+		ptrdiff_t first = d < all.first + across ? all.first : d - across + 1;
+		ptrdiff_t last = d < all.last ? d + 1 : all.last;
+
+		given->status = launch_blocks(buffers, &tile, d, first, last);
+	}
 }
 #endif
 

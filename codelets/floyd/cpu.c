@@ -110,13 +110,6 @@ static void positions(const struct strip *strip, int l, ptrdiff_t *begin, ptrdif
 	*end = strip->columns < strip->width - column ? strip->columns : strip->width - column;
 }
 
-/* As much of a parallelogram's tip is. */
-static bool is_outside(const struct strip *strip)
-{
-	return strip->first + strip->columns <= 0 ||
-	       strip->first - (strip->nrows - 1) >= strip->width;
-}
-
 static void take_pixels(const struct strip *strip, const uint8_t *in, size_t stride)
 {
 	for (int l = 0; l < strip->nrows; l++) {
@@ -170,7 +163,24 @@ struct borders {
 	int16_t errors[2][RUN + 2 + MOST_LANES];
 };
 
-/* One run of one channel, all rows of the tile. */
+/* Rows of the tile, in whole strips, that have been done since before the run: to the right of the
+ * image all errors are 0, and two columns further in what rows keep of them, too. */
+static size_t rows_done(const struct floyd_tile *tile, ptrdiff_t first, size_t lanes)
+{
+	ptrdiff_t done = first - 1 - (ptrdiff_t)tile->image.width;
+	size_t rows = done > 0 ? done : 0;
+
+	return (rows < tile->rows ? rows : tile->rows) / lanes * lanes;
+}
+
+/* Rows up to the first that begins after the run: left of the image all errors are 0. */
+static size_t rows_begun(const struct floyd_tile *tile, ptrdiff_t end)
+{
+	return end < 0 ? 0 : (size_t)end < tile->rows ? (size_t)end : tile->rows;
+}
+
+/* One run of one channel, all rows of the tile. Of a high and narrow image few rows are in a
+ * parallelogram. */
 static void compute_run(enum codelet_isa isa, const struct floyd_tile *tile, struct strip strip,
                         const uint8_t *in, uint8_t *out, struct floyd_row *rows,
                         struct borders *borders, unsigned *which)
@@ -179,23 +189,24 @@ static void compute_run(enum codelet_isa isa, const struct floyd_tile *tile, str
 	const size_t lanes = variants[isa].lanes;
 	ptrdiff_t first = strip.first;
 
+	size_t begin = rows_done(tile, first, lanes);
+	size_t end = rows_begun(tile, first + strip.columns);
+
 	strip.pixels = pixels;
 	strip.errors = errors;
-	memset(pixels, 0, sizeof(pixels));
-	for (size_t i = 0; i < tile->rows; i += lanes) {
+	memset(pixels, 0, (strip.columns + lanes) * MOST_LANES * sizeof(*pixels));
+	if (begin)
+		memset(borders->errors[*which], 0, sizeof(borders->errors[*which]));
+	for (size_t i = begin; i < end; i += lanes) {
 		strip.nrows = tile->rows - i < lanes ? tile->rows - i : lanes;
 		strip.first = first - (ptrdiff_t)i;
 		strip.rows = rows + i * strip.channels;
 		strip.above = borders->errors[*which] + 2;
 		*which = !*which;
 		strip.below = borders->errors[*which] + 2;
-		if (is_outside(&strip)) {
-			memset(errors, 0, sizeof(errors));
-		} else {
-			take_pixels(&strip, in + i * tile->in_stride, tile->in_stride);
-			variants[isa].run(&strip);
-			give_pixels(&strip, out + i * tile->out_stride, tile->out_stride);
-		}
+		take_pixels(&strip, in + i * tile->in_stride, tile->in_stride);
+		variants[isa].run(&strip);
+		give_pixels(&strip, out + i * tile->out_stride, tile->out_stride);
 		keep_errors(&strip);
 	}
 }

@@ -120,6 +120,24 @@ static void test_tiles(void **state)
 	}
 }
 
+/* Of a high and narrow image, whose tiles lie outside of it in nearly all rows, only the others
+ * take time: else this test takes minutes. */
+static void test_narrow(void **state)
+{
+	for (size_t width = 1; width < 40; width += 37) {
+		struct picture p = picture_make(width, 3 << 20, 1, 1);
+		struct floyd_row *rows = calloc(p.height, sizeof(*rows));
+		int16_t edge[40] = {0};
+
+		assert_non_null(rows);
+		compute_band(codelet_isa_best(), &p, 0, p.height, 1000, rows, edge);
+		for (size_t y = 0; y < p.height; y++)
+			assert_memory_equal(p.out + y * p.out_stride, p.right + y * width, width);
+		free(rows);
+		picture_free(&p);
+	}
+}
+
 /* Levels are equally far from each other, from black to white, and the nearest one is
  * taken. */
 static void test_levels(void **state)
@@ -164,6 +182,7 @@ int main(void)
 	    cmocka_unit_test(test_levels),
 	    cmocka_unit_test(test_reference),
 	    cmocka_unit_test(test_tiles),
+	    cmocka_unit_test(test_narrow),
 	};
 	unsigned seed = test_seed();
 
