@@ -69,6 +69,8 @@ static int eclat_prepare(void *data, const struct app_options *common, struct he
 	if (self->part > 0)
 		self->options.support = fmax(1, ceil(self->part * self->baskets.n));
 	if (!error)
+		error = sets_bound(&self->baskets, self->options.support, self->options.longest);
+	if (!error)
 		error = frequent_find(&self->baskets, self->options.support, &self->frequent);
 	if (!error)
 		error = bits_make(self);

@@ -11,6 +11,9 @@
 #include "apps/common/file.h"
 #include "apps/eclat/sets.h"
 
+/* So many sets take some seconds, and others that are as long multiply them. */
+#define MANY (1 << 20)
+
 static int out_of_memory(void)
 {
 	return heddle_refuse(-ENOMEM, "no memory for the item sets: is --support too low?");
@@ -29,7 +32,45 @@ int sets_add(struct sets *sets, struct set set, uint32_t *number)
 	}
 	*number = sets->n;
 	sets->sets[sets->n++] = set;
+	if (sets->n == MANY && !sets->warned) {
+		heddle_warn("%d frequent sets so far: a larger --support has fewer, and so has "
+		            "--longest",
+		            MANY);
+		sets->warned = true;
+	}
 	return 0;
+}
+
+double sets_of_items(size_t items, unsigned longest)
+{
+	double sum = 0, of_length = 1;
+
+	for (size_t l = 1; l <= items && (!longest || l <= longest) && sum < SETS_NONE; l++) {
+		of_length *= (double)(items - l + 1) / l;
+		sum += of_length;
+	}
+	return sum;
+}
+
+int sets_bound(const struct baskets *baskets, uint32_t support, unsigned longest)
+{
+	size_t most = 0, at = 0;
+
+	/* With a larger support nobody knows before. */
+	if (support > 1)
+		return 0;
+	for (size_t t = 0; t < baskets->n; t++) {
+		size_t items = baskets->starts[t + 1] - baskets->starts[t];
+
+		at = items > most ? t : at;
+		most = items > most ? items : most;
+	}
+	if (sets_of_items(most, longest) < SETS_NONE)
+		return 0;
+	return heddle_refuse(-E2BIG,
+	                     "--support %u: transaction %zu alone has %zu items, and so more than "
+	                     "%u frequent sets; a larger --support or a --longest has fewer",
+	                     support, at + 1, most, SETS_NONE);
 }
 
 void sets_free(struct sets *sets)

@@ -6,6 +6,8 @@
 #ifndef APPS_ECLAT_SETS_H
 #define APPS_ECLAT_SETS_H
 
+#include <stdbool.h>
+
 #include "apps/eclat/baskets.h"
 
 #define SETS_NONE UINT32_MAX
@@ -19,12 +21,21 @@ struct set {
 /** Zero-initialise. */
 struct sets {
 	size_t n, room;
+	bool warned;
 	struct set *sets;
 };
 
-/** @param[out] number of the new set @return 0; -ENOMEM after a message. */
+/** Warns once of very many sets, and names --support.
+ * @param[out] number of the new set @return 0; -ENOMEM after a message. */
 int sets_add(struct sets *sets, struct set set, uint32_t *number);
 void sets_free(struct sets *sets);
+
+/** How many sets of one item or more, and of `longest` at most, so many items have.
+ * @param longest 0: any number */
+double sets_of_items(size_t items, unsigned longest);
+/** Refuses more sets than there can be, which are found if each transaction's sets are frequent.
+ * @return 0; -E2BIG after a message that names --support */
+int sets_bound(const struct baskets *baskets, uint32_t support, unsigned longest);
 
 /** Counts the items of a set. */
 unsigned sets_length(const struct sets *sets, uint32_t number);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -153,12 +154,39 @@ static void test_errors(void **state)
 	}
 }
 
+/* All sets of a transaction are frequent where one transaction is enough: more than can be counted
+ * are refused. Of many it is said once. */
+static void test_many(void **state)
+{
+	int32_t items[40] = {0};
+	size_t starts[] = {0, 31, 31 + 9};
+	struct baskets baskets = {.n = 2, .starts = starts, .items = items};
+	struct sets sets = {0};
+	uint32_t number;
+
+	assert_true(sets_of_items(0, 0) == 0);
+	assert_true(sets_of_items(31, 0) == 0x7fffffff);
+	assert_true(sets_of_items(6, 2) == 6 + 15);
+	assert_int_equal(sets_bound(&baskets, 1, 0), 0);
+	starts[1] = 32;
+	assert_int_equal(sets_bound(&baskets, 1, 0), -E2BIG);
+	assert_int_equal(sets_bound(&baskets, 1, 5), 0);
+	assert_int_equal(sets_bound(&baskets, 2, 0), 0);
+	for (int i = 0; i < 1 << 20; i++) {
+		assert_false(sets.warned);
+		assert_int_equal(sets_add(&sets, (struct set){SETS_NONE, 0, 1}, &number), 0);
+	}
+	assert_true(sets.warned);
+	sets_free(&sets);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_random),
 	    cmocka_unit_test(test_frequent),
 	    cmocka_unit_test(test_errors),
+	    cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
