@@ -369,16 +369,17 @@ static bool doubtful(struct estimate_slot *slot, unsigned class, double us)
 	return false;
 }
 
-/* Where disturbances are to be left out, the least sample counts of those without. While all were
- * disturbed it is their median. @return whether it counts */
+/* Where disturbances are to be left out, the least sample counts: of those without, as soon as
+ * there is one. @return whether it counts */
 static bool undisturbed_keep(struct estimate_cell *cell, bool disturbed, double us)
 {
-	if (cell->measured.count && disturbed && !cell->disturbed)
-		return false;
-	if (cell->measured.count && !disturbed) {
-		us = cell->disturbed ? us : fmin(us, heddle_robust_us(&cell->measured));
-		cell->measured.count = 0;
+	if (cell->measured.count) {
+		if (disturbed && !cell->disturbed)
+			return false;
+		if (disturbed == cell->disturbed)
+			us = fmin(us, heddle_robust_us(&cell->measured));
 	}
+	cell->measured.count = 0;
 	cell->disturbed = disturbed;
 	heddle_robust_add(&cell->measured, us);
 	return true;

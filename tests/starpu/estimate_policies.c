@@ -469,13 +469,14 @@ static double us_of_losing(const char *name, const long *lost_us)
  */
 static void test_clock_back(void **state)
 {
-	const long one[] = {0, 1500, 0}, all[] = {1500, 500, 1000};
+	const long one[] = {0, 1500, 0}, late[] = {1500, 1500, 0}, all[] = {500, 500, 500};
 
 	heddle_estimate_undisturbed();
 	begin("eager");
 	atomic_store(&fake, true);
 	assert_true(us_of_losing("losing_one", one) >= 1990);
-	assert_true(us_of_losing("losing_all", all) >= 990);
+	assert_true(us_of_losing("losing_late", late) >= 1990);
+	assert_true(us_of_losing("losing_all", all) >= 1490);
 	atomic_store(&fake, false);
 	starpu_shutdown();
 }
