@@ -98,6 +98,7 @@ static int factor_open(void *data, const struct app_options *common)
 	struct matrix_market file;
 	int error = matrix_market_open(common->input, &file);
 
+	self->path = common->input;
 	if (error)
 		return error;
 	if (file.rows != file.columns)

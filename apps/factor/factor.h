@@ -25,9 +25,10 @@ struct factor_argument {
 struct factor {
 	enum graph_kind kind;
 	size_t tile;
-	bool wide;      /**< --double */
-	bool by_path;   /**< --priorities path */
-	bool by_bucket; /**< priorities are heteroprio's */
+	bool wide;        /**< --double */
+	bool by_path;     /**< --priorities path */
+	const char *path; /**< of the input; NULL: random */
+	bool by_bucket;   /**< priorities are heteroprio's */
 	int32_t where;
 	struct matrix input;  /**< its memory from malloc() */
 	struct matrix result; /**< the factors; from heddle_malloc() */

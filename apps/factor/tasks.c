@@ -365,6 +365,9 @@ static void begin(struct factor *factor, struct heddle_loop_stats *stats)
 
 static int look_for_breakdown(const struct factor *factor)
 {
+	const char *path = factor->path ? factor->path : "";
+	const char *colon = factor->path ? ": " : "";
+
 	for (unsigned k = 0; k < factor->result.tiles; k++) {
 		size_t column = k * factor->result.tile + factor->broken[k];
 
@@ -373,13 +376,13 @@ static int look_for_breakdown(const struct factor *factor)
 		if (factor->kind == GRAPH_CHOLESKY)
 			return heddle_refuse(
 			    -EINVAL,
-			    "the matrix is not positive definite: its factorisation "
+			    "%s%sthe matrix is not positive definite: its factorisation "
 			    "breaks down in column %zu",
-			    column);
+			    path, colon, column);
 		return heddle_refuse(-EINVAL,
-		                     "the factorisation, which does not pivot, breaks down: it "
-		                     "finds nothing to divide by in column %zu",
-		                     column);
+		                     "%s%sthe factorisation, which does not pivot, breaks "
+		                     "down: it finds nothing to divide by in column %zu",
+		                     path, colon, column);
 	}
 	return 0;
 }

@@ -68,10 +68,10 @@ bad() {
 	printf '%%%%MatrixMarket matrix %b' "$2" >"$work/in.mtx"
 	expect_app 2 "$3" "$1" --input "$work/in.mtx" --tile 1 --reps 1
 }
-bad cholesky 'array real symmetric\n2 2\n1\n2\n1\n' "not positive definite: its factorisation breaks down in column 2"
+bad cholesky 'array real symmetric\n2 2\n1\n2\n1\n' "/in.mtx: the matrix is not positive definite: its factorisation breaks down in column 2"
 bad cholesky 'array real symmetric\n1 1\n-1\n' "breaks down in column 1"
 bad lu 'coordinate real general\n3 3 5\n1 1 1\n2 1 1\n1 2 1\n2 2 1\n3 3 1\n' \
-	"does not pivot, breaks down: it finds nothing to divide by in column 2"
+	"/in.mtx: the factorisation, which does not pivot, breaks down: it finds nothing to divide by in column 2"
 bad lu 'array real general\n2 3\n1\n2\n3\n4\n5\n6\n' "in.mtx: 2 rows and 3 columns"
 bad lu 'array real general\n2 2\n1\n2\nx\n4\n' "in.mtx:5: 'x' is not a finite number"
 bad lu 'coordinate real general\n2 2 2\n1 1 1\n1 1 1\n' "in.mtx:4: row 1, column 1 is given twice"
