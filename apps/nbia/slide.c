@@ -56,17 +56,25 @@ static void mean(const struct slide_area *area, const size_t x[2], const size_t 
 		rgb[c] = (sums[c] + count / 2) / count;
 }
 
-/* Means of the pixels that each one of the result stands for. */
+/* Means of the pixels that each one of the result stands for. Below the slide's end rows repeat. */
 static void reduce(const struct slide_area *area, size_t resolution, unsigned char *rgb)
 {
+	size_t before[2] = {0, 0};
+
 	for (size_t j = 0; j < resolution; j++) {
 		size_t x[2], y[2];
 
 		range_of(j, area->step, area->height, &y[0], &y[1]);
+		if (y[0] == before[0] && y[1] == before[1]) {
+			memcpy(rgb, rgb - 3 * resolution, 3 * resolution);
+			rgb += 3 * resolution;
+			continue;
+		}
 		for (size_t i = 0; i < resolution; i++, rgb += 3) {
 			range_of(i, area->step, area->width, &x[0], &x[1]);
 			mean(area, x, y, rgb);
 		}
+		memcpy(before, y, sizeof(before));
 	}
 }
 
