@@ -84,6 +84,7 @@ struct reader {
 	unsigned most;
 	bool classified;
 	int has_classes; /* -1: not known yet */
+	bool warned;
 	struct class_names *classes;
 	struct labelled points;
 };
@@ -206,8 +207,25 @@ static int coordinates_read(struct reader *reader, struct field *field)
 	return 0;
 }
 
+/* Whole numbers are classes in many files, others are coordinates in most. So is a query's class
+ * that no known point has. */
+static void class_doubt(struct reader *reader, const struct field *field, bool is_new)
+{
+	float number;
+	bool doubtful =
+	    reader->classified ? is_number(field, &number) && number != floorf(number) : is_new;
+
+	if (reader->warned || !doubtful)
+		return;
+	reader->warned = true;
+	heddle_warn("%s:%zu: '%.*s', the last of the line, is taken for a class%s", reader->path,
+	            reader->line, field->length > 40 ? 40 : (int)field->length, field->text,
+	            reader->classified ? ", not for a coordinate" : ", which no known point has");
+}
+
 static int class_read(struct reader *reader, const struct field *before)
 {
+	size_t known = reader->classes->n;
 	struct field field;
 	int32_t label = -1;
 
@@ -225,6 +243,7 @@ static int class_read(struct reader *reader, const struct field *before)
 		label = class_number(reader->classes, field.text, field.length);
 		if (label < 0)
 			return heddle_refuse(-ENOMEM, "%s: no memory for classes", reader->path);
+		class_doubt(reader, &field, (size_t)label == known);
 	}
 	reader->points.labels[reader->points.rows++] = label;
 	return 0;

@@ -293,8 +293,10 @@ static void knn_print(void *data)
 {
 	struct knn *self = data;
 
+	printf("\n%zu known points of %u coordinates, %zu classes\n", (size_t)self->problem.points,
+	       self->problem.dimensions, self->names.n);
 	if (self->truth && self->queries && !app_simulated())
-		printf("\n%zu of %zu queries have the class that they are known to have (%.1f%%)\n",
+		printf("%zu of %zu queries have the class that they are known to have (%.1f%%)\n",
 		       right_count(self), self->queries, 100. * right_count(self) / self->queries);
 }
 

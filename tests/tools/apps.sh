@@ -237,6 +237,19 @@ expect_app 2 "--queries needs --input" knn --queries "$work/queries.csv"
 expect_app 2 "--save-queries: the queries have no classes" knn --input "$work/points.csv" --k 1 \
 	--queries "$work/queries.csv" --reps 1 --save-queries "$work/x"
 expect_app 2 "neither euclidean nor manhattan" knn --metric cosine
+# The last column is the class. Whole numbers are ordinary classes, fractions and classes that no
+# known point has look like coordinates: that is said once.
+printf 'x,y,class\n1,2,0\n1,2,1.0\n3,4,1\n' >"$work/points.csv"
+expect_app 0 "3 known points of 2 coordinates, 3 classes" knn --input "$work/points.csv" --k 1 --reps 1
+! grep -q 'taken for a class' "$work/out" || fail "knn: whole numbers are doubted"
+printf '1,2,0.5\n1,2,1.5\n' >"$work/points.csv"
+expect_app 0 "points.csv:1: '0.5', the last of the line, is taken for a class, not for a coordinate" \
+	knn --input "$work/points.csv" --k 1 --reps 1
+[ "$(grep -c 'taken for a class' "$work/out")" = 1 ] || fail "knn: doubted more than once"
+printf '1,2,a\n3,4,b\n' >"$work/points.csv"
+printf '1,2,a\n1,2,3\n1,2,4\n' >"$work/queries.csv"
+expect_app 0 "queries.csv:2: '3', the last of the line, is taken for a class, which no known point has" \
+	knn --input "$work/points.csv" --queries "$work/queries.csv" --k 1 --reps 1
 # bad_points LINES TEXT
 bad_points() {
 	printf "$1" >"$work/points.csv"
