@@ -307,6 +307,14 @@ static void give_model(struct run *run)
 	run->loop.codelet->model = run->options.estimates ? &estimates : &history;
 }
 
+/* Some apps have no use for a strategy: a name that is none is refused all the same. */
+static int strategy_check(const char *spec)
+{
+	int overlaps = spec && strcmp(spec, "tasks") ? heddle_strategy_overlaps(spec) : 0;
+
+	return overlaps < 0 ? overlaps : 0;
+}
+
 static int prepare(struct run *run)
 {
 	struct heddle_loop *loop = &run->loop;
@@ -318,7 +326,9 @@ static int prepare(struct run *run)
 	loop->late = run->options.late;
 	heddle_progress("%s: %s the input", run->app->name,
 	                run->options.input ? "reading" : "making");
-	error = run->app->prepare(run->self, &run->options, loop);
+	error = strategy_check(run->options.strategy);
+	if (!error)
+		error = run->app->prepare(run->self, &run->options, loop);
 	error = ranks_all(error);
 	if (!error)
 		give_model(run);

@@ -24,7 +24,8 @@ int file_refuse(const char *path, int error)
 {
 	bool other = !error || error == EIO || error == ENODEV || error == ENOEXEC;
 
-	return heddle_refuse(other ? -EINVAL : -error, "%s: %s", path,
+	return heddle_refuse(other ? -EINVAL : -error, "%s: %s",
+	                     *path ? path : "a file without a name",
 	                     error ? strerror(error) : "not all could be written");
 }
 
@@ -141,7 +142,7 @@ static bool find_place(const char *path, char *place, struct stat *about, bool *
 {
 	*there = !lstat(path, about);
 	if (!*there)
-		return errno == ENOENT && snprintf(place, PATH_MAX, "%s", path) < PATH_MAX;
+		return *path && errno == ENOENT && snprintf(place, PATH_MAX, "%s", path) < PATH_MAX;
 	return strncmp(path, "/dev/", 5) && realpath(path, place) && !stat(place, about) &&
 	       S_ISREG(about->st_mode) && about->st_nlink == 1 && !access(place, W_OK);
 }

@@ -11,6 +11,9 @@ expect_app 0 "verified" vecinc --size 100003 --reps 1 --verify --sched eager --p
 expect_app 0 "verified" vecinc --size 0 --reps 1 --verify
 expect_app 0 "--prefetch" vecinc --help
 expect_app 0 "every chunk is a task" vecinc --size 1000 --reps 1 --strategy gss
+for app in vecinc eclat nbia; do
+	expect_app 2 '"abc" is not a block strategy' $app --size 1000 --reps 1 --strategy abc
+done
 expect_app 0 '"busy_us"' vecinc --size 4000003 --reps 1 --json -
 awk '/"iterations"/ { n = $2 + 0 } /"busy_us"/ { busy = $2 + 0 }
 	/"finish_us"/ && n > 0 { some = 1; if (!(busy > 0 && busy <= $2 + 0)) bad = 1 }
@@ -25,6 +28,14 @@ expect_app 2 "exclude each other" histogram --late --mpi
 expect_app 0 '"late": 0' histogram --late --size 1000 --reps 1 --verify --json -
 expect_app 2 "not a whole number" vecinc --chunk 0
 expect_app 2 "neither auto nor" vecinc --prefetch some
+# A file beside the one without a name could not be put into its place, and stayed.
+expect_app 2 "a file without a name: No such file" blackscholes --reps 1 --input ''
+for option in --output --json; do
+	expect_app 2 "a file without a name: No such file" blackscholes --size 10 --reps 1 $option ''
+done
+for left in .[0-9]*; do
+	[ ! -e "$left" ] || fail "a file is left: $left"
+done
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
 # Whether it goes on then is up to PoCL.
 # shellcheck disable=SC3045 # dash and bash have it
