@@ -30,6 +30,7 @@ libheddle_la_SOURCES += \
 	sched_policies/gpu_workers_starpu.c \
 	sched_policies/policies.h \
 	sched_policies/ready.h \
+	sched_policies/ready_cores_starpu.c \
 	sched_policies/ready_done_starpu.c \
 	sched_policies/ready_local_starpu.c \
 	sched_policies/ready_pace_starpu.c \

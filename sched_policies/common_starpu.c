@@ -33,6 +33,15 @@ bool waiters_any(const struct waiters *waiters)
 	return false;
 }
 
+bool waiters_any_of(const struct waiters *waiters, const struct waiters *some)
+{
+	for (unsigned i = 0; i < WAITERS_WORDS; i++)
+		if (atomic_load(&waiters->words[i]) &
+		    atomic_load_explicit(&some->words[i], memory_order_relaxed))
+			return true;
+	return false;
+}
+
 bool waiters_stay(struct waiters *waiters, unsigned worker, const atomic_size_t *unstarted)
 {
 	if (waiters_has(waiters, worker))

@@ -35,6 +35,8 @@ static inline bool waiters_has(const struct waiters *waiters, unsigned worker)
 	       1;
 }
 bool waiters_any(const struct waiters *waiters);
+/** Whether one of some workers waits. */
+bool waiters_any_of(const struct waiters *waiters, const struct waiters *some);
 /** Whether a worker need not look for work: its last look found nothing and nobody has woken it
  * since, or no task is there at all. Then it waits from now on.
  * @param unstarted tasks that no worker has started */

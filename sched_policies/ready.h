@@ -5,7 +5,8 @@
  * ready in ready_push_starpu.c, a worker takes it in ready_take_starpu.c, it ends in
  * ready_done_starpu.c. ready_plan_starpu.c decides under the policy heddle. ready_value_starpu.c
  * says what a task is worth to which class of devices, ready_queue_starpu.c how many tasks an
- * accelerator claims ahead. ready_local_starpu.c has queues for short tasks that need no choice.
+ * accelerator claims ahead. ready_local_starpu.c has queues for short tasks that need no choice,
+ * ready_cores_starpu.c the way of tasks that cores alone can run.
  */
 #ifndef HEDDLE_SCHED_POLICIES_READY_H
 #define HEDDLE_SCHED_POLICIES_READY_H
@@ -99,8 +100,10 @@ struct ready_worker {
 	double idle_since_us; /**< under a plan, nothing has been pushed since then; 0: not known */
 	unsigned pushed;      /**< tasks of the context by then */
 	double choosing_us;   /**< time that it took to choose tasks since then */
-	/** Where all workers are cores: the task whose time is wanted, or NULL. */
-	const struct starpu_task *sample;
+	/** Of tasks that only cores can run: the one that it took last, if it has not ended; the
+	 * one whose time is wanted, or NULL; how many it took. */
+	const struct starpu_task *plain, *sample;
+	unsigned taken;
 	unsigned node;
 	unsigned started, done;             /**< tasks of the policy */
 	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
@@ -157,8 +160,11 @@ struct ready_context {
 	struct ready_local *local;           /**< NULL without a plan */
 	struct ready_pace *pace;             /**< NULL: no class has several memories */
 	uint32_t where[HEDDLE_POOL_CLASSES]; /**< masks of StarPU for each class */
-	bool mixed[HEDDLE_POOL_CLASSES];     /**< workers of several types share a class */
-	int prefetch;                        /**< claims of an accelerator; below 0: automatic */
+	/** That of all others than cores; 0: tasks of cores are not told apart. */
+	uint32_t others_where;
+	struct waiters crew[HEDDLE_POOL_CLASSES]; /**< the workers of each class */
+	bool mixed[HEDDLE_POOL_CLASSES];          /**< workers of several types share a class */
+	int prefetch; /**< claims of an accelerator; below 0: automatic */
 	unsigned depth;
 
 	_Alignas(64) struct waiters waiters;
@@ -172,13 +178,19 @@ struct ready_context {
 	atomic_uint rests; /**< bit k: the workers of class k have no part, under a plan */
 	/** Nothing depends on the tasks of late: workers choose as without a plan. */
 	atomic_bool stream;
+	atomic_bool cores; /**< there is no task that others than cores could run */
 
 	/** Tasks on their way, in the pool and claimed; not those of local queues. */
 	_Alignas(64) atomic_size_t unstarted;
 	/** Under a plan: tasks so far. It wraps around. */
 	atomic_uint pushed;
-	/** Workers that have a sample. */
+	/** Workers that have a sample, and what the last ones took, in the mean; 0: none yet. */
 	atomic_uint samples;
+	_Atomic double core_us;
+	/** Tasks that others than cores could run, submitted and not ended; tasks of cores that
+	 * were submitted since there were such. */
+	atomic_long others;
+	atomic_uint row;
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */
 	struct starpu_task *_Atomic inbox;
 
@@ -268,6 +280,12 @@ static inline bool ready_rests(const struct ready_context *c, unsigned class)
 	return atomic_load_explicit(&c->rests, memory_order_relaxed) >> class & 1;
 }
 
+/** Whether tasks of cores are all that there is. */
+static inline bool ready_cores_alone(const struct ready_context *c)
+{
+	return atomic_load(&c->cores);
+}
+
 /** Whether plans say who takes what. */
 static inline bool ready_is_planned(const struct ready_context *c)
 {
@@ -308,6 +326,9 @@ unsigned ready_home(const struct ready_context *c, struct starpu_task *task);
 /** Puts what was handed in into the pool, in order; the mutex is held. */
 void ready_inbox_empty(struct ready_context *c);
 
+/** The same, and nobody asks what is known of tasks that cores alone can run. */
+void ready_inbox_empty_plainly(struct ready_context *c);
+
 /** Takes the oldest task, of what was handed in and need not go through the pool: all that waits is
  * alike. The mutex is held.
  * @return NULL: the pool says what there is, or the worker cannot run the task */
@@ -323,6 +344,31 @@ struct starpu_task *ready_pop(unsigned ctx);
 
 /** A worker starts a task from elsewhere: wakes another for what is left. */
 void ready_pass_on(struct ready_context *c, unsigned id);
+
+/* ---- ready_cores_starpu.c ---- */
+
+void ready_cores_init(struct ready_context *c);
+
+/** Whether any core may run a task, and nobody else. */
+bool ready_cores_run(const struct ready_context *c, const struct starpu_task *task);
+
+/** A task was submitted. The mutex is not held, in what follows, too. */
+void ready_cores_submitted(struct ready_context *c, const struct starpu_task *task);
+
+/** A task was found to fit no accelerator, which could run it before. */
+void ready_cores_fit(struct ready_context *c, const struct starpu_task *task, int32_t before);
+
+/** A task has ended. */
+void ready_cores_ended(struct ready_context *c, const struct starpu_task *task);
+
+/** There are other tasks than those of cores. */
+void ready_cores_end(struct ready_context *c);
+
+/** Some is left, or may be: for which core that waits? The mutex is held. */
+void ready_cores_wake_list_make(struct ready_context *c, struct wake_list *list);
+
+/** Takes the first task, where all are of cores, for a core, or has it wait. The mutex is held. */
+struct starpu_task *ready_cores_take(struct ready_context *c, unsigned id);
 
 /* ---- ready_pace_starpu.c; the mutex is held, where nothing else is said ---- */
 
@@ -351,6 +397,11 @@ void ready_plan_submitted(struct ready_context *c);
 
 /** Where a task stands among those of its priority: the time from its end to the end of all, us. */
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
+
+/** For the time being nobody plans: all that is known of tasks ahead is forgotten, and nobody
+ * rests.
+ */
+void ready_plan_leave(struct ready_context *c);
 
 /** How many tasks of a type have not started, as far as the graph is known. */
 double ready_plan_ahead(const struct ready_context *c, unsigned long type);
@@ -467,8 +518,8 @@ double ready_local_still_us(const struct ready_context *c, double now_us);
 
 /* ---- ready_done_starpu.c ---- */
 
-/** Where all workers are cores, one takes a task: decides whether its time is wanted. The mutex is
- * held. */
+/** A core takes a task, where there are only such of cores: decides whether its time is wanted. The
+ * mutex is held. */
 void ready_sample_choose(struct ready_context *c, unsigned id, const struct starpu_task *task);
 
 /** Hooks around the execution. */
@@ -480,8 +531,10 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx);
 /** Size of a task's data. */
 size_t ready_task_bytes(struct starpu_task *task);
 
-/** The key of a task in the pool, with what is estimated of it. */
-void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key);
+/** The key of a task in the pool.
+ * @param choosing with what is estimated of it */
+void ready_task_key(struct ready_context *c, struct starpu_task *task, bool choosing,
+                    struct heddle_pool_key *key);
 
 /** Estimated time of a queue's tasks on a class, for a plan, us; 0: it should not have one.
  * @param[out] trial whether the class would be tried with it */

@@ -19,7 +19,7 @@
 /* A worker reports an estimate that has changed by less than a factor of two at most so often, us:
  * times of short tasks go up and down. */
 #define REPORT_EVERY 10000
-/* Gaps between tasks that their mean remembers. */
+/* Gaps between tasks that their mean remembers, and samples of cores. */
 #define GAPS 16
 
 /* The hooks around execution also see tasks that never came through the policy:
@@ -36,12 +36,12 @@ static bool is_sample(const struct ready_context *c, const struct ready_worker *
 	       worker->done % SAMPLES_EVERY == 0;
 }
 
-/* ---- where all workers are cores ---- */
+/* ---- tasks of cores, where there are no others ---- */
 
 void ready_sample_choose(struct ready_context *c, unsigned id, const struct starpu_task *task)
 {
 	struct ready_worker *worker = &c->workers[id];
-	unsigned n = worker->started++;
+	unsigned n = worker->taken++;
 
 	if (n >= SAMPLES_FIRST && n % SAMPLES_EVERY)
 		return;
@@ -49,6 +49,13 @@ void ready_sample_choose(struct ready_context *c, unsigned id, const struct star
 	if (!worker->sample)
 		atomic_fetch_add_explicit(&c->samples, 1, memory_order_relaxed);
 	worker->sample = task;
+}
+
+/* Whether the task that begins or ends now is one of them. */
+static bool is_plain(const struct ready_context *c, const struct starpu_task *task)
+{
+	return c->cores_only ||
+	       (c->others_where && c->workers[starpu_worker_get_id_check()].plain == task);
 }
 
 /* The worker that begins or ends a task now, if its time is wanted; else NULL. Mostly that is known
@@ -77,14 +84,16 @@ static void core_begins(struct ready_context *c, struct starpu_task *task)
 static void core_ends(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_worker *worker = core_samples(c, task);
+	double mean_us = atomic_load_explicit(&c->core_us, memory_order_relaxed), us;
 
 	if (!worker)
 		return;
+	us = heddle_clock_kernel_us(task, starpu_timing_now() - worker->start_us[0]);
 	worker->sample = NULL;
 	atomic_fetch_sub_explicit(&c->samples, 1, memory_order_relaxed);
-	heddle_estimate_executed(
-	    task, worker - c->workers,
-	    heddle_clock_kernel_us(task, starpu_timing_now() - worker->start_us[0]));
+	atomic_store_explicit(&c->core_us, mean_us > 0 ? mean_us + (us - mean_us) / GAPS : us,
+	                      memory_order_relaxed);
+	heddle_estimate_executed(task, worker - c->workers, us);
 }
 
 /* ---- hooks ---- */
@@ -95,7 +104,7 @@ void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 	struct ready_worker *worker;
 	unsigned id;
 
-	if (c->cores_only && !is_foreign(task)) {
+	if (!is_foreign(task) && is_plain(c, task)) {
 		core_begins(c, task);
 		return;
 	}
@@ -228,9 +237,11 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	struct ready_worker *worker;
 	unsigned id;
 
-	if (c->cores_only) {
-		if (!is_foreign(task))
-			core_ends(c, task);
+	ready_cores_ended(c, task);
+	if (!is_foreign(task) && is_plain(c, task)) {
+		core_ends(c, task);
+		if (c->plan)
+			c->workers[starpu_worker_get_id_check()].plain = NULL;
 		return;
 	}
 	id = starpu_worker_get_id_check();

@@ -281,6 +281,7 @@ struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 		return NULL;
 	if (atomic_load_explicit(&own->held, memory_order_relaxed))
 		atomic_store(&own->held, false);
+	worker->plain = NULL;
 	/* How long it takes matters to plans alone. */
 	worker->after_us[worker->started % READY_PIPELINE] = 0;
 	worker->expected_us[worker->started++ % READY_PIPELINE] = 0;

@@ -321,6 +321,14 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	return rank_round(us);
 }
 
+void ready_plan_leave(struct ready_context *c)
+{
+	heddle_graph_forget(c->plan->graph);
+	rests_set(c, 0);
+	/* The next task of the pool is not like the last one. */
+	c->last.plain = false;
+}
+
 double ready_plan_ahead(const struct ready_context *c, unsigned long type)
 {
 	const struct heddle_area_type *types;
@@ -471,6 +479,7 @@ struct planning {
 	unsigned asking; /* worker; nworkers: nobody */
 	bool full;       /* those that wait are served, however far down their tasks are */
 	bool given_way;  /* it has ended early */
+	bool cut;        /* there are tasks behind the horizon */
 	double now_us;
 	double
 	    wait_us; /* how long the asking worker may leave tasks to others; 0: there are none */
@@ -873,6 +882,7 @@ static void plan_make(struct planning *planning)
 		nopen -= open[w];
 		nopen += open[w] = is_open(planning, w, given[w]);
 	}
+	planning->cut = n == horizon;
 }
 
 /* Whether the asking worker should try a task of which its class knows nothing: it ends in time
@@ -948,12 +958,15 @@ static bool admits(const struct heddle_pool_key *key, double since_us, void *arg
 
 	(void)since_us;
 	return is_alone(c, key, class) || (ready_rests(c, class) && !is_left(c, key, class)) ||
-	       may_try(planning, key) || nothing_starts(planning, key);
+	       may_try(planning, key) || nothing_starts(planning, key) ||
+	       (planning->cut && c->workers[planning->asking].accelerator &&
+	        ready_plan_leaves(c, key, planning->asking));
 }
 
 /* The plan has nothing for the asking worker. Behind the horizon there may be tasks for its class
- * alone. And where nobody works, it takes anything: a plan can be wrong. A worker that rests does
- * not: who is to do the task may just be waking. */
+ * alone, and such as an accelerator may take between two plans. And where nobody works, it takes
+ * anything: a plan can be wrong. A worker that rests does not: who is to do the task may just be
+ * waking. */
 static void look_further(struct planning *planning)
 {
 	struct ready_context *c = planning->c;

@@ -49,10 +49,10 @@ static struct starpu_task *inbox_take(struct ready_context *c)
 	return first;
 }
 
-/* Whether a task has the key of the one before: many do where there is nothing to choose. */
+/* Whether a task for which nothing is to be chosen has the key of the one before, as many do. */
 static bool like_last(const struct ready_context *c, const struct starpu_task *task)
 {
-	return !c->choosing && c->last.plain && c->last.priority == task->priority &&
+	return c->last.plain && c->last.priority == task->priority &&
 	       c->last.where == (uint32_t)task->where &&
 	       policy_task_tag(task) == HEDDLE_POOL_UNIFORM;
 }
@@ -87,19 +87,22 @@ unsigned ready_home(const struct ready_context *c, struct starpu_task *task)
 	return home;
 }
 
-static int pool_add(struct ready_context *c, struct starpu_task *task, double now_us)
+/* @param plainly nothing is asked of what cores alone can run */
+static int pool_add(struct ready_context *c, struct starpu_task *task, double now_us, bool plainly)
 {
 	struct heddle_pool_entry entry = {.item = task, .since_us = now_us};
 	struct heddle_pool_key *key = &entry.key;
+	bool choosing = c->choosing && !(plainly && ready_cores_run(c, task));
 
-	if (like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
+	if (!choosing && like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
 		return 0;
-	ready_task_key(c, task, key);
-	if (c->plan)
+	ready_task_key(c, task, choosing, key);
+	if (c->plan && choosing)
 		key->rank = ready_plan_rank(c, task);
-	entry.home = ready_home(c, task);
+	if (choosing)
+		entry.home = ready_home(c, task);
 	c->special |= key->tag != HEDDLE_POOL_UNIFORM;
-	c->last.plain = key->tag == HEDDLE_POOL_UNIFORM;
+	c->last.plain = !choosing && key->tag == HEDDLE_POOL_UNIFORM;
 	c->last.priority = task->priority;
 	c->last.where = task->where;
 	return heddle_pool_push_entry(c->pool, &entry);
@@ -137,7 +140,7 @@ struct starpu_task *ready_inbox_oldest(struct ready_context *c, unsigned id)
 	return task;
 }
 
-void ready_inbox_empty(struct ready_context *c)
+static void inbox_empty(struct ready_context *c, bool plainly)
 {
 	double now_us;
 
@@ -153,7 +156,7 @@ void ready_inbox_empty(struct ready_context *c)
 		struct starpu_task *task = c->late, *next = task->next;
 
 		task->next = NULL;
-		if (pool_add(c, task, now_us)) {
+		if (pool_add(c, task, now_us, plainly)) {
 			task->next = next;
 			return; /* no memory now */
 		}
@@ -161,6 +164,16 @@ void ready_inbox_empty(struct ready_context *c)
 	}
 	if (c->most < heddle_pool_count(c->pool) + c->claims.total)
 		c->most = heddle_pool_count(c->pool) + c->claims.total;
+}
+
+void ready_inbox_empty(struct ready_context *c)
+{
+	inbox_empty(c, ready_cores_alone(c));
+}
+
+void ready_inbox_empty_plainly(struct ready_context *c)
+{
+	inbox_empty(c, true);
 }
 
 /* ---- who is woken for a task ---- */
@@ -204,6 +217,14 @@ static bool eligible_has(const struct ready_context *c, const struct eligible *e
 	       (!eligible->special || waiters_has(&eligible->workers, id));
 }
 
+static bool eligible_any_waits(const struct ready_context *c, const struct eligible *eligible)
+{
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (eligible->classes >> k & 1 && waiters_any_of(&c->waiters, &c->crew[k]))
+			return true;
+	return false;
+}
+
 /* Whether others than the class that took such a task last should see it now. Under a plan they
  * get their tasks when somebody looks at everything; until then that class goes on. Who polls
  * sees by itself when that is due. */
@@ -224,7 +245,7 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 	unsigned n;
 
 	list->n = 0;
-	if (!waiters_any(&c->waiters))
+	if (!eligible_any_waits(c, eligible))
 		return;
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 	for (unsigned i = 0; i < 2 * n; i++) {
@@ -319,8 +340,10 @@ static void task_fit(struct ready_context *c, struct starpu_task *task)
 	if (where == before)
 		return;
 	task->where = where;
-	if (anybody_accepts(c, task))
+	if (anybody_accepts(c, task)) {
+		ready_cores_fit(c, task, before);
 		return;
+	}
 	task->where = before;
 	if (!atomic_exchange(&c->too_large_told, true))
 		heddle_warn("a task of %s needs %zu MiB at once, more than a device has, and "
@@ -351,19 +374,35 @@ static bool local_put(struct ready_context *c, struct starpu_task *task, unsigne
 	return true;
 }
 
+/* Whether a task goes the short way of those that cores alone can run. StarPU submits some without
+ * telling: others end that. */
+static bool is_plain(struct ready_context *c, const struct starpu_task *task)
+{
+	if (!ready_cores_alone(c))
+		return false;
+	if (ready_cores_run(c, task))
+		return true;
+	ready_cores_end(c);
+	return false;
+}
+
 int ready_push(struct starpu_task *task)
 {
 	struct ready_context *c = ready_context(task->sched_ctx);
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	struct eligible eligible;
 	struct wake_list wake;
-	unsigned long type;
-	int local;
+	unsigned long type = 0;
+	bool plain = is_plain(c, task);
+	int local = -1;
 
-	task_fit(c, task);
-	type = type_ask(c, task, estimates);
+	if (!plain) {
+		task_fit(c, task);
+		type = type_ask(c, task, estimates);
+	}
 	eligible_find(c, task, type, &eligible);
-	local = c->local ? ready_local_class(c, task, estimates, eligible.classes) : -1;
+	if (c->local && !plain)
+		local = ready_local_class(c, task, estimates, eligible.classes);
 	/* Handed in, the task may be done and freed at once. */
 	starpu_push_task_end(task);
 	if (c->plan)

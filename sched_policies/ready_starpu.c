@@ -56,6 +56,7 @@ static void worker_init(struct ready_context *c, unsigned id)
 		c->accelerators |= 1u << worker->class;
 	c->mixed[worker->class] |= c->where[worker->class] && c->where[worker->class] != where;
 	c->where[worker->class] |= where;
+	waiters_add(&c->crew[worker->class], id);
 	worker->rests_since_us = 1; /* it has not started anything */
 	ready_queue_init(c, id);
 }
@@ -100,8 +101,10 @@ static struct ready_context *context_create(unsigned ctx, struct ready_traits tr
 	if (!claims_create(&c->claims, nworkers)) {
 		if (!heddle_pool_create(&c->pool)) {
 			c->claims.looks = traits.planned;
-			if (!traits.planned || !c->choosing || !ready_plan_create(c))
+			if (!traits.planned || !c->choosing || !ready_plan_create(c)) {
+				ready_cores_init(c);
 				return c;
+			}
 			heddle_pool_destroy(c->pool);
 		}
 		claims_destroy(&c->claims);
@@ -145,8 +148,10 @@ static void ready_submitted(struct starpu_task *task)
 {
 	struct ready_context *c = ready_context(task->sched_ctx);
 
-	if (c->plan)
-		ready_plan_submitted(c);
+	if (!c->plan)
+		return;
+	ready_plan_submitted(c);
+	ready_cores_submitted(c, task);
 }
 
 /* StarPU gives a worker a task past the policy, as blocks of loops are. It does so after this: the

@@ -268,6 +268,7 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 	if (c->plan)
 		us += ready_plan_started(c, requester->id, entry->item,
 		                         claim ? claim->arrival_us : 0, requester->now_us);
+	worker->plain = NULL;
 	worker->blocks = worker->started && !worker->comes;
 	worker->comes = false;
 	worker->after_us[worker->started % READY_PIPELINE] = entry->key.rank;
@@ -435,6 +436,13 @@ static void take_or_wait(struct ready_requester *requester, struct heddle_pool_e
 {
 	struct ready_context *c = requester->c;
 
+	if (ready_cores_alone(c)) { /* since it asked */
+		if (c->workers[requester->id].class == c->reference)
+			entry->item = ready_cores_take(c, requester->id);
+		else
+			waiters_add(&c->waiters, requester->id);
+		return;
+	}
 	do {
 		waiters_remove(&c->waiters, requester->id);
 		ready_inbox_empty(c);
@@ -539,8 +547,8 @@ static struct starpu_task *local_or_wait(struct ready_context *c, unsigned id)
 static bool pool_lock(const struct ready_requester *requester)
 {
 	struct ready_context *c = requester->c;
-	bool queues =
-	    !POLICY_WORKERS_POLL || ready_is_planned(c) || c->workers[requester->id].accelerator;
+	bool queues = !POLICY_WORKERS_POLL || c->workers[requester->id].accelerator ||
+	              (ready_is_planned(c) && !ready_cores_alone(c));
 
 	if (!queues && policy_trylock(&c->mutex))
 		return true;
@@ -592,54 +600,57 @@ static bool pool_pop(struct ready_requester *requester, struct heddle_pool_entry
 	return member;
 }
 
-/* Takes the first task for a core, as take_or_wait() does. */
-static struct starpu_task *cores_take(struct ready_context *c, unsigned id)
-{
-	struct heddle_pool_entry entry;
-
-	do {
-		waiters_remove(&c->waiters, id);
-		entry.item = ready_inbox_oldest(c, id);
-		if (entry.item)
-			return entry.item;
-		ready_inbox_empty(c);
-		if (heddle_pool_pop(c->pool, c->workers[id].class, INT_MIN, policy_accepts, &id,
-		                    &entry))
-			return entry.item;
-		waiters_add(&c->waiters, id);
-	} while (ready_inbox_waits(c));
-	return NULL;
-}
-
-/* Where all workers are cores, there is nothing to choose, to claim, or to find in local queues. */
-static struct starpu_task *cores_pop(struct ready_context *c, unsigned id)
+/* Where there are only tasks of cores, there is nothing to choose, to claim, or to find in local
+ * queues.
+ * @param[out] over there are others now */
+static struct starpu_task *cores_pop(struct ready_context *c, unsigned id, bool *over)
 {
 	const struct ready_requester requester = {.c = c, .id = id};
 	struct starpu_task *task = NULL;
 	struct wake_list wake = {.n = 0};
 
+	*over = false;
 	if (waiters_stay(&c->waiters, id, &c->unstarted)) {
-		policy_let_others(id, &c->waiters, 0);
+		policy_let_others(id, &c->waiters, c->plan ? nap_us(c, id) : 0);
 		return NULL;
 	}
 	/* Mostly it is free. */
 	if (STARPU_PTHREAD_MUTEX_TRYLOCK(&c->mutex) && !pool_lock(&requester))
 		return NULL;
-	if (starpu_sched_ctx_contains_worker(id, c->id))
-		task = cores_take(c, id);
+	*over = !c->cores_only && !ready_cores_alone(c);
+	if (!*over && starpu_sched_ctx_contains_worker(id, c->id))
+		task = ready_cores_take(c, id);
 	else
 		waiters_remove(&c->waiters, id);
-	if (task) {
-		atomic_fetch_sub(&c->unstarted, 1);
-		ready_sample_choose(c, id, task);
-	}
-	if (waiters_any(&c->waiters))
+	if (!*over && c->plan)
+		ready_cores_wake_list_make(c, &wake);
+	else if (!*over && waiters_any(&c->waiters))
 		wake_list_make(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 	wake_list_wake(&wake, &c->waiters);
 	if (task)
 		policy_choose_implementation(task, id, c->id);
 	return task;
+}
+
+/* What a worker gets while there are only tasks of cores.
+ * @param[out] over there are others now */
+static struct starpu_task *alone_pop(struct ready_context *c, unsigned id, bool *over)
+{
+	struct ready_worker *worker = &c->workers[id];
+
+	worker->comes |= worker->started != worker->done;
+	if (worker->class == c->reference)
+		return cores_pop(c, id, over);
+	/* Announced before the second look: who submits others sees that this worker waits. */
+	if (!waiters_has(&c->waiters, id))
+		waiters_add(&c->waiters, id);
+	*over = !ready_cores_alone(c);
+	if (*over)
+		waiters_remove(&c->waiters, id);
+	else
+		policy_let_others(id, &c->waiters, 0);
+	return NULL;
 }
 
 /* The same for any worker. */
@@ -681,8 +692,13 @@ struct starpu_task *ready_pop(unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
 	unsigned id = starpu_worker_get_id_check();
+	struct starpu_task *task;
+	bool over = true;
 
-	return c->cores_only ? cores_pop(c, id) : any_pop(c, id);
+	if (c->cores_only)
+		return cores_pop(c, id, &over);
+	task = ready_cores_alone(c) ? alone_pop(c, id, &over) : NULL;
+	return over ? any_pop(c, id) : task;
 }
 
 void ready_pass_on(struct ready_context *c, unsigned id)

@@ -648,14 +648,20 @@ size_t ready_task_bytes(struct starpu_task *task)
 	return bytes;
 }
 
-void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
+void ready_task_key(struct ready_context *c, struct starpu_task *task, bool choosing,
+                    struct heddle_pool_key *key)
 {
 	/* ready_push() has asked: the task carries the answer. */
-	unsigned long id = c->choosing ? heddle_estimate_key(task) : 0;
+	unsigned long id = choosing ? heddle_estimate_key(task) : 0;
 	struct ready_type *type;
 
 	key_init(c, task, key);
-	if (!c->choosing || key_of_refused(c, task, id, key))
+	if (!choosing && c->choosing) {
+		key->gain[c->reference] = HEDDLE_POOL_ALONE;
+		key->cost[c->reference] =
+		    heddle_pool_cost(atomic_load_explicit(&c->core_us, memory_order_relaxed));
+	}
+	if (!choosing || key_of_refused(c, task, id, key))
 		return;
 	type = type_of(c, id);
 	if (!type) {

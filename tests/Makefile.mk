@@ -173,6 +173,7 @@ tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 # sim/: workers that SimGrid simulates. The second list wants a machine from its script.
 sim_tests = \
 	tests/sim/apart \
+	tests/sim/cores \
 	tests/sim/end \
 	tests/sim/first \
 	tests/sim/inputs \

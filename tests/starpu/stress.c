@@ -3,7 +3,8 @@
  *
  * Random tasks at random times, from the main thread and from callbacks: of any
  * priority, kind, set of workers and implementation, pinned or not, with data and
- * dependences. Each must run exactly once, where it may.
+ * dependences. Now and then many in a row are of cores alone. Each must run exactly once, where it
+ * may.
  *
  * HEDDLE_TEST_SEED=N runs that seed alone.
  */
@@ -22,6 +23,7 @@
 #define NCHILDREN 1000
 #define NHANDLES 8
 #define NSEEDS 5
+#define ROW 200 /* tasks of cores, at the most */
 
 static unsigned seed;
 static struct record records[NTASKS + NCHILDREN];
@@ -74,9 +76,11 @@ static unsigned worker_for(uint64_t *random, unsigned codelet)
 
 static void submit_child(void *arg);
 
-static struct starpu_task *task_draw(uint64_t *random, unsigned i)
+/* @param cores any core may run it, and nobody else */
+static struct starpu_task *task_draw(uint64_t *random, unsigned i, bool cores)
 {
-	unsigned codelet = draw(random, NCODELETS), worker = worker_for(random, codelet);
+	unsigned codelet = cores ? 1 : draw(random, NCODELETS);
+	unsigned worker = worker_for(random, codelet);
 	struct starpu_task *task = task_make(&codelets[codelet], &records[i]);
 
 	records[i].body = body_random;
@@ -89,7 +93,7 @@ static struct starpu_task *task_draw(uint64_t *random, unsigned i)
 	}
 	if (codelets[codelet].can_execute)
 		allowed[i] = 1U << worker;
-	switch (draw(random, 6)) {
+	switch (cores ? 2 : draw(random, 6)) {
 	case 0:
 		task->execute_on_a_specific_worker = 1;
 		task->workerid = worker;
@@ -101,7 +105,7 @@ static struct starpu_task *task_draw(uint64_t *random, unsigned i)
 		task->workerids_len = 1;
 		break;
 	}
-	if (i < NTASKS && draw(random, 3) == 0)
+	if (i < NTASKS && draw(random, cores ? 30 : 3) == 0)
 		task->callback_func = submit_child;
 	return task;
 }
@@ -113,15 +117,22 @@ static void submit_child(void *arg)
 	uint64_t random = seed + 1000003ull * (i + 1);
 
 	if (i < NCHILDREN)
-		task_submit(task_draw(&random, NTASKS + i));
+		task_submit(task_draw(&random, NTASKS + i, false));
 }
 
 static void submit_all(void)
 {
 	uint64_t random = seed * 2654435761ull + 1;
+	unsigned row = 0;
 
 	for (unsigned i = 0; i < NTASKS; i++) {
-		task_submit(task_draw(&random, i));
+		if (!row && draw(&random, ROW) == 0) {
+			row = draw(&random, ROW);
+			if (draw(&random, 2))
+				starpu_task_wait_for_all();
+		}
+		task_submit(task_draw(&random, i, row > 0));
+		row -= row > 0;
 		/* Bursts, trickles, and lulls in which workers fall idle. */
 		if (draw(&random, 100) == 0)
 			usleep(draw(&random, 300));
