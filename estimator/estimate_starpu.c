@@ -238,7 +238,7 @@ uint64_t heddle_estimate_name(unsigned long key)
 	return slot ? estimate_slot_name(slot) : 0;
 }
 
-/* @return how many classes have more than a prediction */
+/* @return bit c: class c has more than a prediction */
 static unsigned estimates_read(struct estimate_slot *slot, unsigned n,
                                struct heddle_estimate *estimates)
 {
@@ -246,11 +246,11 @@ static unsigned estimates_read(struct estimate_slot *slot, unsigned n,
 
 	memset(estimates, 0, n * sizeof(*estimates));
 	for (unsigned c = 0; slot && c < n && c < HEDDLE_DEVICE_CLASSES; c++)
-		known += estimate_read(slot, c, &estimates[c]);
+		known |= (unsigned)estimate_read(slot, c, &estimates[c]) << c;
 	return known;
 }
 
-unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n,
+unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n, unsigned wanted,
                                   struct heddle_estimate *estimates)
 {
 	struct estimate_slot *slot = estimate_slot_of(task);
@@ -260,11 +260,11 @@ unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n,
 	if (!slot)
 		return 0;
 	work_note(slot, task);
-	if (known == classes)
+	if (!(wanted & ~known))
 		return (uintptr_t)slot;
 	refresh(slot);
 	for (unsigned c = 0; c < classes; c++)
-		if (!estimate_read(slot, c, &estimates[c]))
+		if (wanted >> c & 1 && !estimate_read(slot, c, &estimates[c]))
 			ask_model(slot, task, c);
 	refresh(slot);
 	estimates_read(slot, n, estimates);
@@ -276,7 +276,7 @@ void heddle_estimate_known(unsigned long key, unsigned n, struct heddle_estimate
 	struct estimate_slot *slot = (struct estimate_slot *)(uintptr_t)key;
 	unsigned classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
 
-	if (estimates_read(slot, n, estimates) == classes || !slot)
+	if (estimates_read(slot, n, estimates) == (1u << classes) - 1 || !slot)
 		return;
 	refresh(slot);
 	estimates_read(slot, n, estimates);
@@ -712,7 +712,7 @@ static double expected_us(struct starpu_task *task, unsigned class)
 
 	if (slot)
 		atomic_store_explicit(&slot->codelet->places, true, memory_order_relaxed);
-	heddle_estimate_all(task, n, estimates);
+	heddle_estimate_all(task, n, ~0u, estimates);
 	cold_classes(slot, estimates, classes, n);
 	if (is_to_try(task, classes, n, class))
 		return NAN;

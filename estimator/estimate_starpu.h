@@ -45,9 +45,10 @@ unsigned long heddle_estimate_key(struct starpu_task *task);
 uint64_t heddle_estimate_name(unsigned long key);
 
 /** heddle_estimate() for all classes at once.
+ * @param wanted bit k: class k can run the task; of others nothing is found out anew
  * @param[out] estimates room for `classes` of them
  * @return heddle_estimate_key() */
-unsigned long heddle_estimate_all(struct starpu_task *task, unsigned classes,
+unsigned long heddle_estimate_all(struct starpu_task *task, unsigned classes, unsigned wanted,
                                   struct heddle_estimate *estimates);
 
 /** The estimates of the tasks with a key, as they are now: after heddle_estimate_all() was asked

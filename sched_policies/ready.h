@@ -52,6 +52,7 @@ struct ready_type {
 	int ranked;                         /**< the least of them that ranks count with */
 	size_t bytes;                       /**< of a task's data, under a plan */
 	double flops;                       /**< operations that its tasks state; or 0 */
+	unsigned classes;                   /**< bit k: class k can run tasks of it */
 	unsigned measured;                  /**< bit k: class k has run one */
 	unsigned told;     /**< bit k: it has, or what class k ran of the codelet tells its time */
 	unsigned first;    /**< bit k: class k has only had first runs, which may load things */
@@ -241,6 +242,18 @@ struct ready_context {
 static inline struct ready_context *ready_context(unsigned ctx)
 {
 	return starpu_sched_ctx_get_policy_data(ctx);
+}
+
+/** Bit k: class k can run a task, as far as its codelet says. */
+static inline unsigned ready_task_classes(const struct ready_context *c,
+                                          const struct starpu_task *task)
+{
+	unsigned classes = 0;
+
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if ((uint32_t)task->where & c->where[k])
+			classes |= 1u << k;
+	return classes;
 }
 
 /** Place of a task type in a table of n. */

@@ -202,7 +202,7 @@ static void task_measured(struct ready_context *c, struct starpu_task *task, uns
 	heddle_estimate_executed(task, id, us);
 	if (!c->choosing)
 		return;
-	type = heddle_estimate_all(task, c->nclasses, estimates);
+	type = heddle_estimate_all(task, c->nclasses, ready_task_classes(c, task), estimates);
 	if (!type || (!worker->trial && published_already(worker, type, &estimates[worker->class])))
 		return;
 	if (!report_begin(c, id))

@@ -134,7 +134,7 @@ static unsigned long times(void *item, double us[HEDDLE_POOL_CLASSES], void *arg
 	/* It only waits for others, or its program still makes it. */
 	if (!task->cl || task->status == STARPU_TASK_INIT)
 		return 0;
-	type = heddle_estimate_all(task, c->nclasses, estimates);
+	type = heddle_estimate_all(task, c->nclasses, ready_task_classes(c, task), estimates);
 	for (unsigned k = 0; k < c->nclasses; k++)
 		us[k] = (uint32_t)task->where & c->where[k] ? -1 : 0;
 	times_renew(c, estimates, us);

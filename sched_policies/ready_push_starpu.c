@@ -195,13 +195,10 @@ static void eligible_find(struct ready_context *c, struct starpu_task *task, uns
 	                                           memory_order_relaxed);
 
 	eligible->class = taker ? taker - 1u : c->reference;
-	eligible->classes = 0;
+	eligible->classes = ready_task_classes(c, task);
 	eligible->special = policy_task_tag(task) != HEDDLE_POOL_UNIFORM;
-	for (unsigned k = 0; k < c->nclasses; k++) {
-		if ((uint32_t)task->where & c->where[k])
-			eligible->classes |= 1u << k;
+	for (unsigned k = 0; k < c->nclasses; k++)
 		eligible->special |= c->mixed[k];
-	}
 	if (!eligible->special)
 		return;
 	memset(&eligible->workers, 0, sizeof(eligible->workers));
@@ -358,7 +355,9 @@ static void task_fit(struct ready_context *c, struct starpu_task *task)
 static unsigned long type_ask(const struct ready_context *c, struct starpu_task *task,
                               struct heddle_estimate *estimates)
 {
-	return c->choosing ? heddle_estimate_all(task, c->nclasses, estimates) : 0;
+	return c->choosing
+	           ? heddle_estimate_all(task, c->nclasses, ready_task_classes(c, task), estimates)
+	           : 0;
 }
 
 /* Hands a task in to the local queues. From now on it may be run and freed.

@@ -510,7 +510,7 @@ static bool type_look(struct ready_context *c, struct ready_type *type)
 {
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 
-	if (!(~type->measured & ((1u << c->nclasses) - 1)) && !type->first)
+	if (!(~type->measured & type->classes) && !type->first)
 		return false;
 	heddle_estimate_known(type->id, c->nclasses, estimates);
 	return type_learn(c, type, estimates);
@@ -552,8 +552,9 @@ bool ready_type_renew(struct ready_context *c, const struct heddle_pool_key *key
 	return key->type && type_renew(c, ready_type_of(c, key->type));
 }
 
-/* A type, with the estimates of now; NULL: there is none. */
-static struct ready_type *type_of(struct ready_context *c, unsigned long id)
+/* A type, with the estimates of now; NULL: there is none.
+ * @param classes bit k: class k can run the task in question */
+static struct ready_type *type_of(struct ready_context *c, unsigned long id, unsigned classes)
 {
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	struct ready_type *type = id ? type_find(c, id) : NULL;
@@ -561,11 +562,13 @@ static struct ready_type *type_of(struct ready_context *c, unsigned long id)
 	if (!type)
 		return NULL;
 	if (type->id) {
+		type->classes |= classes;
 		type_renew(c, type);
 		return type;
 	}
 	heddle_estimate_known(id, c->nclasses, estimates);
-	*type = (struct ready_type){.id = id, .ranked = HEDDLE_POOL_NO_COST, .looked = c->looks};
+	*type = (struct ready_type){
+	    .id = id, .ranked = HEDDLE_POOL_NO_COST, .classes = classes, .looked = c->looks};
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		type->cost[k] = HEDDLE_POOL_NO_COST;
 	type_learn(c, type, estimates);
@@ -663,7 +666,7 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, bool choo
 	}
 	if (!choosing || key_of_refused(c, task, id, key))
 		return;
-	type = type_of(c, id);
+	type = type_of(c, id, ready_task_classes(c, task));
 	if (!type) {
 		key_of_stranger(c, id, key);
 		return;

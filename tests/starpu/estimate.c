@@ -408,6 +408,7 @@ static void test_model(void **state)
 	static struct starpu_perfmodel model = {
 	    .type = STARPU_PER_ARCH, .symbol = "heddle_test_seven", .arch_cost_function = seven};
 	struct starpu_codelet *codelet = codelet_make("modelled");
+	struct heddle_estimate all[HEDDLE_DEVICE_CLASSES];
 	unsigned cpu = heddle_device_class(0);
 	struct starpu_task *task;
 
@@ -416,6 +417,11 @@ static void test_model(void **state)
 	starpu_task_wait_for_all();
 	task = sized(codelet, 1);
 	task->where = STARPU_CPU;
+	/* Of a class that is not wanted no model is asked. */
+	heddle_estimate_all(task, HEDDLE_DEVICE_CLASSES, ~(1u << cpu), all);
+	assert_int_equal(all[cpu].source, HEDDLE_ESTIMATE_NOTHING);
+	heddle_estimate_all(task, HEDDLE_DEVICE_CLASSES, 1u << cpu, all);
+	assert_int_equal(all[cpu].source, HEDDLE_ESTIMATE_MODEL);
 	expect(task, cpu, 7, HEDDLE_ESTIMATE_MODEL);
 	heddle_estimate_executed(task, 0, 9);
 	expect(task, cpu, 9, HEDDLE_ESTIMATE_ONLINE);
@@ -572,7 +578,7 @@ static void *ask_and_tell(void *arg)
 		struct starpu_task *task = sized(a->codelet, size);
 		struct heddle_estimate all[HEDDLE_DEVICE_CLASSES];
 
-		heddle_estimate_all(task, HEDDLE_DEVICE_CLASSES, all);
+		heddle_estimate_all(task, HEDDLE_DEVICE_CLASSES, ~0u, all);
 		heddle_estimate_executed(task, i & 1, 3 * size);
 		task_drop(task);
 	}
