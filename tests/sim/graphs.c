@@ -322,13 +322,14 @@ static void never(void *buffers[], void *arg)
 	abort(); /* kernels do not run under SimGrid */
 }
 
-/* SimGrid asks for the time of a task that runs, policies for that of one to come. */
+/* SimGrid asks for the time of a task that its worker starts, policies for that of one to come. A
+ * kernel behind another one of its GPU is started, but does not run. */
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	const struct node *node = task->callback_arg;
 	bool gpu = arch->devices[0].type != STARPU_CPU_WORKER;
 
-	if (blind && task->status != STARPU_TASK_RUNNING && known[node->type][gpu] < HISTORY)
+	if (blind && task != starpu_task_get_current() && known[node->type][gpu] < HISTORY)
 		return NAN;
 	return times_us[node->type][gpu];
 }

@@ -8,14 +8,14 @@
 
 seed=${HEDDLE_TEST_SEED:-$(date +%s)}
 echo "HEDDLE_TEST_SEED=$seed"
-for n in 0 1; do
-	graph=$((seed + n))
-	machine=$("$top_builddir/tests/sim/graphs" $graph)
+# The kernels of the first one are asynchronous, of types that no GPU has run when they start.
+for graph in 2007 "$seed" "$((seed + 1))"; do
+	machine=$("$top_builddir/tests/sim/graphs" "$graph")
 	for policy in heddle odds hdss dmdas; do
 		echo "$graph, $machine, $policy"
 		STARPU_SCHED=$policy HEDDLE_ESTIMATE=online,neighbours \
 			"$top_builddir/bin/heddle-simulate" --platform "$machine" -- \
-			"$top_builddir/tests/sim/graphs" $graph 2 >"$work/out" 2>"$work/messages" ||
+			"$top_builddir/tests/sim/graphs" "$graph" 2 blind >"$work/out" 2>"$work/messages" ||
 			fail "$graph, $policy: $(tail -n 5 "$work/messages")"
 		cat "$work/out"
 		grep -q 'us: ' "$work/out" || fail "$graph, $policy: the simulation ended early"
