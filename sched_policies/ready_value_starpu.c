@@ -26,6 +26,7 @@
  * others must have work for that long. Otherwise the type is deferred on the class. A time that
  * the estimator wants confirmed counts meanwhile, twice for a second trial. */
 #define TRIAL_FACTOR 64
+#define LEAST_FACTOR 4
 /* What a plan takes a promising accelerator to be faster by, as long as nothing is known. */
 #define PROMISE 8
 /* Cores leave first tasks to a promising accelerator that is free within that time, us. A first run
@@ -200,7 +201,9 @@ static double finish_us(const struct ready_requester *requester, const struct he
  * operations that the task states by the least speed of cores so far. Without them, in a plan,
  * where the class has run other types, for each byte as long as the slowest of them. Where it has
  * not, for each byte at most TRIAL_FACTOR times as long as the fastest type on any class: that an
- * accelerator is slow with this type says little of cores. */
+ * accelerator is slow with this type says little of cores. But it says something: the tasks of a
+ * type may compute far more for each byte than others. So neither is less than LEAST_FACTOR times
+ * as long as on the fastest class. */
 static double trial_longest_us(const struct ready_context *c, const struct ready_type *type,
                                unsigned class, double other_us)
 {
@@ -209,10 +212,10 @@ static double trial_longest_us(const struct ready_context *c, const struct ready
 	if (type->flops > 0 && !(c->accelerators >> class & 1))
 		return type->flops / (rate > 0 ? rate : CORE_FLOPS);
 	if (c->us_per_byte[class] > 0 && type->bytes)
-		return c->us_per_byte[class] * type->bytes;
-	if (c->least_us_per_byte > 0 && type->bytes)
+		us = c->us_per_byte[class] * type->bytes;
+	else if (c->least_us_per_byte > 0 && type->bytes)
 		us = fmin(us, TRIAL_FACTOR * c->least_us_per_byte * type->bytes);
-	return us;
+	return fmax(us, LEAST_FACTOR * other_us);
 }
 
 /* A class has run a task of a type. */

@@ -179,6 +179,7 @@ sim_tests = \
 	tests/sim/inputs \
 	tests/sim/kinds \
 	tests/sim/head \
+	tests/sim/heavy \
 	tests/sim/local \
 	tests/sim/memory \
 	tests/sim/model \
