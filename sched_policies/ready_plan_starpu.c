@@ -61,6 +61,8 @@
 #define UNKNOWN 20000
 /* So many tasks of local queues tell what comes. */
 #define ENOUGH_SEEN 64
+/* So many tasks seem to have come or gone where times have changed. */
+#define LEARNED (1 << 30)
 /* What came into them is looked at so often, us, at most. */
 #define LOOK_EVERY 5000
 /* Ranks of tasks are told apart to so many bits. */
@@ -229,7 +231,7 @@ void ready_plan_learned(struct ready_context *c, bool ranks, bool first)
 {
 	if (ranks)
 		heddle_graph_changed(c->plan->graph, first);
-	c->plan->moves = 1 << 30;
+	c->plan->moves = LEARNED;
 	/* The next plan decides who rests. */
 	c->plan->alike = c->plan->current = false;
 }
@@ -588,7 +590,7 @@ static void mix_weigh(struct ready_context *c, const struct heddle_area_type *se
 {
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES] = {0};
 	struct ready_plan *p = c->plan;
-	double count = 0;
+	double count = 0, interval_us;
 
 	/* Since its tasks were seen a class may have tried a type. */
 	for (size_t i = 0; i < n; i++) {
@@ -598,16 +600,18 @@ static void mix_weigh(struct ready_context *c, const struct heddle_area_type *se
 	}
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
+	interval_us = heddle_area_interval_us(types, n, p->bound_us);
 	if (count > 0)
-		p->brief = heddle_area_interval_us(types, n, p->bound_us) <
-		           (p->brief ? STAYS : 1) * WORTH * CHOICE;
+		p->brief = interval_us < (p->brief ? STAYS : 1) * WORTH * CHOICE;
 	/* Who rests goes on while nothing is known of what waits. In a stream all look for tasks
 	 * then. */
 	if (count > 0 && c->patient && (p->bound_us > 0 || ready_is_planned(c)))
 		crew_choose(c, types, numbers, n, count);
 	/* Those that take part need no plan if they are of one class, and of one memory, or tasks
-	 * are short. Then homes say where a task goes. */
-	p->alike = count > 0 && crew_classes(c) == 1 && (!c->nmemories || p->brief);
+	 * are short. Then homes say where a task goes. Who rests while nobody has run a type of
+	 * what waits may help as soon as somebody has. */
+	p->alike =
+	    count > 0 && crew_classes(c) == 1 && !isinf(interval_us) && (!c->nmemories || p->brief);
 	if (p->bound_us > 0)
 		p->alone = crew_classes(c) == 1;
 	p->unranked = count;
@@ -620,7 +624,8 @@ static void local_weigh(struct ready_context *c, double now_us)
 {
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
 	unsigned long numbers[HEDDLE_GRAPH_TYPES];
-	size_t n = ready_local_types(c, ENOUGH_SEEN, UNKNOWN, types, numbers);
+	bool learned = c->plan->moves >= LEARNED;
+	size_t n = ready_local_types(c, learned ? 1 : ENOUGH_SEEN, UNKNOWN, types, numbers);
 	double still_us = ready_local_still_us(c, now_us);
 
 	c->plan->alike = still_us <= 2 * UNKNOWN;

@@ -21,4 +21,13 @@ for graph in 2007 "$seed" "$((seed + 1))"; do
 		grep -q 'us: ' "$work/out" || fail "$graph, $policy: the simulation ended early"
 	done
 done
+
+# Short tasks of one type with priorities: cores rest while nobody has run one, and come when the GPU
+# has.
+us=$(HEDDLE_PROFILE=0 STARPU_SCHED=heddle HEDDLE_ESTIMATE=online,neighbours \
+	"$top_builddir/bin/heddle-simulate" --platform 5cpu+1gpu1@17076:1 -- \
+	"$top_builddir/tests/sim/graphs" 2013 1 blind 2>"$work/messages" |
+	sed -n 's/^scattered \([0-9]*\) us.*/\1/p')
+echo "2013: $us us"
+[ "${us:-99999}" -lt 12000 ] || fail "cores rested: $us us"
 [ "$failures" = 0 ]
