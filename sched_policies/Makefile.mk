@@ -39,6 +39,7 @@ libheddle_la_SOURCES += \
 	sched_policies/ready_queue_starpu.c \
 	sched_policies/ready_starpu.c \
 	sched_policies/ready_take_starpu.c \
+	sched_policies/ready_transfer_starpu.c \
 	sched_policies/ready_value_starpu.c \
 	sched_policies/register_starpu.c \
 	sched_policies/self_scheduling_starpu.c

@@ -535,11 +535,13 @@ const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
 
 	for (size_t c = 0; c < order->n && order->queues[c]->key.priority >= query->least; c++) {
 		struct queue *queue = order->queues[c];
+		const struct item *oldest;
 
 		if (!ring_count(&queue->items))
 			continue;
+		oldest = queue_item(queue, 0);
 		if (query->admit &&
-		    !query->admit(&queue->key, queue_item(queue, 0)->since_us, query->arg))
+		    !query->admit(&queue->key, oldest->item, oldest->since_us, query->arg))
 			continue;
 		if (queue_find(queue, &finding))
 			break;
@@ -625,19 +627,19 @@ double heddle_pool_load(const struct heddle_pool *pool, unsigned class)
 }
 
 double heddle_pool_load_above(const struct heddle_pool *pool, unsigned class,
-                              const struct heddle_pool_key *key)
+                              const struct heddle_pool_key *key, double each_us)
 {
 	const struct order *order = &pool->orders[class];
 	double load = 0;
 
 	if (order->n > QUEUES_ADDED)
-		return heddle_pool_load(pool, class);
+		return heddle_pool_load(pool, class) + each_us * pool->count;
 	for (size_t c = 0; c < order->n; c++) {
 		const struct queue *queue = order->queues[c];
 
 		if (ring_count(&queue->items) && (queue->key.priority > key->priority ||
 		                                  queue->key.gain[class] >= key->gain[class]))
-			load += queue->us[class] * ring_count(&queue->items);
+			load += (queue->us[class] + each_us) * ring_count(&queue->items);
 	}
 	return load;
 }

@@ -127,9 +127,9 @@ struct heddle_pool_query {
 	 * where the first HEDDLE_POOL_WINDOW are elsewhere, the first of all. 0: homes do not
 	 * count. */
 	unsigned home;
-	/** Whether the worker wants anything of a queue, whose oldest item was pushed
+	/** Whether the worker wants anything of a queue, whose oldest item is that and was pushed
 	 * then; NULL: of every queue. */
-	bool (*admit)(const struct heddle_pool_key *key, double since_us, void *arg);
+	bool (*admit)(const struct heddle_pool_key *key, void *oldest, double since_us, void *arg);
 	/** Whether it may take an item; NULL: every item. */
 	heddle_pool_accept accept;
 	void *arg; /**< for both */
@@ -187,9 +187,10 @@ double heddle_pool_load(const struct heddle_pool *pool, unsigned class);
 
 /** The part of it that a class prefers to the items of a queue: what it gains at least as
  * much from, these items included, and what is of higher priority. Where there are more
- * than some hundred queues, all that it can run. */
+ * than some hundred queues, all that it can run.
+ * @param each_us what an item takes beside its cost */
 double heddle_pool_load_above(const struct heddle_pool *pool, unsigned class,
-                              const struct heddle_pool_key *key);
+                              const struct heddle_pool_key *key, double each_us);
 
 /** Number of items. */
 size_t heddle_pool_count(const struct heddle_pool *pool);

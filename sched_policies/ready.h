@@ -79,6 +79,7 @@ struct ready_type {
 struct ready_worker {
 	/* Under the context's mutex. */
 	double claims_us;     /**< time of its claims on it */
+	double arrival_us;    /**< in a stream, of the last input that it has asked for */
 	size_t claims_bytes;  /**< size of their data */
 	double busy_until_us; /**< estimated end of what it has started */
 	double path_end_us;   /**< of the longest path that begins with that */
@@ -305,6 +306,12 @@ static inline bool ready_is_planned(const struct ready_context *c)
 	return c->plan && !atomic_load_explicit(&c->stream, memory_order_relaxed);
 }
 
+/** Whether workers count what must travel when they choose, as plans do. */
+static inline bool ready_counts_transfers(const struct ready_context *c)
+{
+	return c->plan && c->patient && !ready_is_planned(c);
+}
+
 /** The starts of tasks on other classes than one. */
 static inline struct ready_starts ready_others_starts(const struct ready_context *c, unsigned class)
 {
@@ -398,6 +405,17 @@ void ready_pace_ask(struct ready_context *c, const struct ready_type *type,
  * @return for each of them; NULL: all are alike */
 const double *ready_paces(const struct ready_context *c, const struct ready_type *type,
                           const unsigned *ids, size_t n);
+
+/* ---- ready_transfer_starpu.c ---- */
+
+/** Time to transfer a piece of data to a memory, us; 0: it is there, or on its way. */
+double ready_data_us(starpu_data_handle_t handle, unsigned node);
+
+/** The same for all that a task reads. */
+double ready_fetch_us(struct starpu_task *task, unsigned node);
+
+/** Time to transfer what a task writes from a memory to the main one, us. */
+double ready_return_us(struct starpu_task *task, unsigned node);
 
 /* ---- ready_plan_starpu.c; the mutex is held, where nothing else is said ---- */
 
@@ -588,8 +606,9 @@ bool ready_may_bet(const struct ready_context *c, unsigned id, double us, double
 
 /** Whether a worker should take tasks of a queue of the pool, the first of which became ready
  * then: doc/internals/policies.md, "Leaving tasks to faster devices".
+ * @param task the first of them
  * @param requester struct ready_requester */
-bool ready_wants(const struct heddle_pool_key *key, double since_us, void *requester);
+bool ready_wants(const struct heddle_pool_key *key, void *task, double since_us, void *requester);
 
 /** Whether a class has run tasks of a queue's type. */
 bool ready_is_measured(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);

@@ -304,11 +304,12 @@ void ready_local_hold(struct ready_context *c, unsigned id)
 /* ---- opening and closing; the context's mutex is held ---- */
 
 /* Whether a worker of the class may take the tasks of a queue of the pool from here. */
-static bool is_movable(const struct heddle_pool_key *key, double since_us, void *arg)
+static bool is_movable(const struct heddle_pool_key *key, void *first, double since_us, void *arg)
 {
 	struct ready_context *c = arg;
 	unsigned class = atomic_load(&c->local->class);
 
+	(void)first;
 	(void)since_us;
 	return key->tag == HEDDLE_POOL_UNIFORM && !c->mixed[class] &&
 	       ready_is_measured(c, key, class);

@@ -387,35 +387,11 @@ double ready_plan_started(struct ready_context *c, unsigned id, const struct sta
 
 /* ---- transfers ---- */
 
-static double transfer_us(unsigned from, unsigned to, size_t bytes)
-{
-	double bandwidth = starpu_transfer_bandwidth(from, to);
-
-	return bandwidth > 0 ? starpu_transfer_latency(from, to) + bytes / bandwidth : INFINITY;
-}
-
-/* Time to transfer a piece of data; 0: it is there, on its way, or planned to be. StarPU's own
- * estimate is for a machine whose devices all transfer at once; in a plan transfers wait for each
- * other. */
+/* Time to transfer a piece of data; 0: it is there, on its way, or planned to be. In a plan
+ * transfers wait for each other. */
 static double data_us(const struct ready_plan *p, starpu_data_handle_t handle, unsigned node)
 {
-	size_t bytes = starpu_data_get_size(handle);
-	double least = INFINITY;
-	int valid, requested;
-
-	starpu_data_query_status(handle, node, NULL, &valid, &requested);
-	if (valid || requested || heddle_plan_sends(&p->plan, handle, node))
-		return 0;
-	for (unsigned from = 0; from < p->nnodes; from++) {
-		starpu_data_query_status(handle, from, NULL, &valid, NULL);
-		if (from == node || !valid)
-			continue;
-		least = fmin(least, transfer_us(from, node, bytes));
-		if (from != STARPU_MAIN_RAM && node != STARPU_MAIN_RAM)
-			least = fmin(least, transfer_us(from, STARPU_MAIN_RAM, bytes) +
-			                        transfer_us(STARPU_MAIN_RAM, node, bytes));
-	}
-	return isinf(least) ? 0 : least;
+	return heddle_plan_sends(&p->plan, handle, node) ? 0 : ready_data_us(handle, node);
 }
 
 static double fetch_us(const struct ready_plan *p, struct starpu_task *task, unsigned node)
@@ -955,12 +931,13 @@ static bool nothing_starts(const struct planning *planning, const struct heddle_
 	return planning->now_us - fmax(c->plan->started_us, c->busy_since_us) > us;
 }
 
-static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)
+static bool admits(const struct heddle_pool_key *key, void *first, double since_us, void *arg)
 {
 	const struct planning *planning = arg;
 	struct ready_context *c = planning->c;
 	unsigned class = c->workers[planning->asking].class;
 
+	(void)first;
 	(void)since_us;
 	return is_alone(c, key, class) || (ready_rests(c, class) && !is_left(c, key, class)) ||
 	       may_try(planning, key) || nothing_starts(planning, key) ||

@@ -81,7 +81,7 @@ static bool claim_is_for(const struct claim *claim, unsigned owner, void *arg)
 	    !accepts(claim->entry.item, requester))
 		return false;
 	requester->trying = claim->trial ? (int)c->workers[owner].class : -1;
-	wanted = ready_wants(key, claim->entry.since_us, requester);
+	wanted = ready_wants(key, claim->entry.item, claim->entry.since_us, requester);
 	requester->trying = -1;
 	return wanted;
 }
@@ -198,6 +198,21 @@ static void members_count(struct ready_context *c)
 			c->count[c->workers[ids[i]].class]++;
 }
 
+/* When the inputs of a task arrive that an accelerator takes in a stream; 0: they are there, or
+ * nobody counts. */
+static double arrival_us(const struct ready_requester *requester, struct starpu_task *task)
+{
+	struct ready_worker *worker = &requester->c->workers[requester->id];
+	double us;
+
+	if (!ready_counts_transfers(requester->c) || !worker->accelerator)
+		return 0;
+	us = ready_fetch_us(task, worker->node);
+	if (us <= 0)
+		return 0;
+	return worker->arrival_us = fmax(worker->arrival_us, requester->now_us) + us;
+}
+
 /* Claims tasks until the worker has as many as it should. */
 static void claim_ahead(struct ready_requester *requester)
 {
@@ -223,6 +238,7 @@ static void claim_ahead(struct ready_requester *requester)
 		heddle_pool_take(c->pool, &place, &claim.entry);
 		if (claim.trial && !ready_trial_weigh(requester, &claim.entry.key))
 			claim.trial = false; /* one task of the type is here already */
+		claim.arrival_us = arrival_us(requester, claim.entry.item);
 		ready_claim_add(c, requester->id, &claim);
 	}
 }
@@ -267,7 +283,9 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 	c->starts[worker->class].last_us = requester->now_us;
 	if (c->plan)
 		us += ready_plan_started(c, requester->id, entry->item,
-		                         claim ? claim->arrival_us : 0, requester->now_us);
+		                         claim ? claim->arrival_us
+		                               : arrival_us(requester, entry->item),
+		                         requester->now_us);
 	worker->plain = NULL;
 	worker->blocks = worker->started && !worker->comes;
 	worker->comes = false;

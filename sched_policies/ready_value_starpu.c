@@ -176,6 +176,15 @@ static double finish_all_us(struct ready_context *c, const struct heddle_pool_ke
 	return heddle_gain_finish(helpers, n);
 }
 
+/* What a class needs for each task beside its time, in a stream: an accelerator starts it, and may
+ * wait for its input. */
+static double start_us(const struct ready_context *c, unsigned class)
+{
+	return ready_counts_transfers(c)
+	           ? atomic_load_explicit(&c->gap_us[class], memory_order_relaxed)
+	           : 0;
+}
+
 /* Time that classes that need less than a cost for a task need for what they prefer to it, and
  * it: the rest others can do meanwhile. What a class is about to try counts as such. */
 static double finish_us(const struct ready_requester *requester, const struct heddle_pool_key *key,
@@ -187,12 +196,14 @@ static double finish_us(const struct ready_requester *requester, const struct he
 
 	for (unsigned k = 0; k < c->nclasses; k++) {
 		bool known = key->cost[k] != HEDDLE_POOL_NO_COST;
+		double load_us;
 
 		if (k == c->workers[requester->id].class || !c->count[k] || ready_rests(c, k) ||
 		    !heddle_pool_key_runs(key, k) ||
 		    !(known ? key->cost[k] < cost : will_try(c, key, k, requester->trying)))
 			continue;
-		helpers[n++] = helper_of(c, k, heddle_pool_load_above(c->pool, k, key), now_us);
+		load_us = heddle_pool_load_above(c->pool, k, key, start_us(c, k));
+		helpers[n++] = helper_of(c, k, load_us, now_us);
 	}
 	return heddle_gain_finish(helpers, n);
 }
@@ -876,18 +887,93 @@ static double bets_at_us(const struct ready_context *c, const struct ready_worke
 	return fmax(since_us + us, fmin(worker->waits_since_us + done_us, others.last_us + us));
 }
 
+/* ---- what must travel ---- */
+
+/* Time in which workers of other classes, as far as they know a task's time, have done all that is
+ * ready, this task too. */
+static double others_us(const struct ready_requester *requester, const struct heddle_pool_key *key)
+{
+	const struct ready_context *c = requester->c;
+	struct heddle_gain_helper helpers[HEDDLE_POOL_CLASSES] = {0};
+	double us[HEDDLE_POOL_CLASSES] = {0}, least_us = INFINITY;
+
+	for (unsigned k = 0; k < c->nclasses; k++) {
+		if (k == c->workers[requester->id].class || ready_rests(c, k) ||
+		    !heddle_pool_key_runs(key, k) || key->cost[k] == HEDDLE_POOL_NO_COST)
+			continue;
+		us[k] = heddle_pool_us(key->cost[k]);
+		helpers[k].workers = c->count[k];
+		helpers[k].load_us = heddle_pool_load(c->pool, k);
+	}
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		const struct ready_worker *worker = &c->workers[w];
+		double busy_us =
+		    worker->claims_us + fmax(0, worker->busy_until_us - requester->now_us);
+
+		helpers[worker->class].busy_us += busy_us;
+		if (us[worker->class] > 0)
+			least_us = fmin(least_us, busy_us + us[worker->class]);
+	}
+	return fmax(least_us, heddle_gain_finish(helpers, c->nclasses));
+}
+
+/* Whether an accelerator takes a task in vain: until its data have come, it has run there, and what
+ * it has written is back, all others would have done all that is ready.
+ * @param[out] moves_us how long the data travel */
+static bool is_in_vain(const struct ready_requester *requester, const struct heddle_pool_key *key,
+                       struct starpu_task *task, double us, double *moves_us)
+{
+	const struct ready_context *c = requester->c;
+	const struct ready_worker *worker = &c->workers[requester->id];
+	double fetch_us, return_us, begin_us;
+
+	*moves_us = 0;
+	if (!worker->accelerator || !ready_counts_transfers(c))
+		return false;
+	fetch_us = ready_fetch_us(task, worker->node);
+	return_us = ready_return_us(task, worker->node);
+	*moves_us = fetch_us + return_us;
+	if (*moves_us <= 0)
+		return false;
+	begin_us = fmax(worker->claims_us + fmax(0, worker->busy_until_us - requester->now_us),
+	                fmax(0, worker->arrival_us - requester->now_us) + fetch_us);
+	return begin_us + us + return_us > others_us(requester, key);
+}
+
+/* How long a task's data travel, if an accelerator does it that needs less than a cost for it: the
+ * least time of these. */
+static double others_move_us(const struct ready_requester *requester,
+                             const struct heddle_pool_key *key, int cost, struct starpu_task *task)
+{
+	const struct ready_context *c = requester->c;
+	unsigned class = c->workers[requester->id].class;
+	double least_us = INFINITY;
+
+	for (unsigned w = 0; w < c->nworkers && ready_counts_transfers(c); w++) {
+		const struct ready_worker *worker = &c->workers[w];
+		unsigned k = worker->class;
+
+		if (k == class || !heddle_pool_key_runs(key, k) ||
+		    key->cost[k] == HEDDLE_POOL_NO_COST || key->cost[k] >= cost)
+			continue;
+		least_us = fmin(least_us, ready_fetch_us(task, worker->node) +
+		                              ready_return_us(task, worker->node));
+	}
+	return isinf(least_us) ? 0 : least_us;
+}
+
 /* A worker wants a task unless devices that run it faster would have finished it, and all that they
  * do before, before the worker has finished it alone: then taking it can only delay the end. They
  * may be busy with things that no policy knows of: so in the end it goes by what they have done. */
-bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
+bool ready_wants(const struct heddle_pool_key *key, void *task, double since_us, void *arg)
 {
 	struct ready_requester *requester = arg;
 	struct ready_context *c = requester->c;
 	const struct ready_worker *worker = &c->workers[requester->id];
-	double us = c->patient ? longest_us(c, key, worker->class) : 0, own_us, until_us;
+	double us = c->patient ? longest_us(c, key, worker->class) : 0, own_us, until_us, moves_us;
 	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 	int cost = key->cost[worker->class];
-	bool early;
+	bool leaves;
 
 	if (c->patient && ready_is_planned(c) && !ready_plan_leaves(c, key, requester->id))
 		return false;
@@ -898,13 +984,14 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	/* Nothing of this depends on the priority: what is left to others of one would be
 	 * left of another. */
 	own_us = us + worker->claims_us;
-	early = is_early(c, key, worker->class);
+	leaves = is_in_vain(requester, key, task, us, &moves_us) || is_early(c, key, worker->class);
 	/* What the others have started comes on top; usually it does not matter. */
-	if (!early && own_us <= finish_us(requester, key, cost, 0))
+	if (!leaves && own_us <= finish_us(requester, key, cost, 0))
 		return true;
 	if (worker->busy_until_us > requester->now_us)
 		own_us += worker->busy_until_us - requester->now_us;
-	if (!early && own_us <= finish_us(requester, key, cost, requester->now_us))
+	if (!leaves && own_us <= finish_us(requester, key, cost, requester->now_us) +
+	                             others_move_us(requester, key, cost, task))
 		return true;
 	if (type && !(type->told >> worker->class & 1)) {
 		/* One such bet at a time; or it is the one in question. */
@@ -914,6 +1001,7 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	}
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;
+	us += moves_us;
 	until_us = worker->waits_since_us > 0 ? bets_at_us(c, worker, since_us, us)
 	                                      : requester->now_us + us;
 	if (requester->now_us >= until_us)

@@ -180,6 +180,7 @@ sim_tests = \
 	tests/sim/kinds \
 	tests/sim/head \
 	tests/sim/heavy \
+	tests/sim/link \
 	tests/sim/local \
 	tests/sim/memory \
 	tests/sim/model \

@@ -306,7 +306,8 @@ static void test_load(void **state)
 	}
 }
 
-static bool gain_below(const struct heddle_pool_key *key, double since_us, void *bound)
+static bool gain_below(const struct heddle_pool_key *key, void *oldest, double since_us,
+                       void *bound)
 {
 	return key->gain[CPU] < *(int *)bound;
 }
@@ -441,7 +442,7 @@ static void test_gain_before_rank(void **state)
 
 static double seen_us;
 
-static bool see(const struct heddle_pool_key *key, double since_us, void *arg)
+static bool see(const struct heddle_pool_key *key, void *oldest, double since_us, void *arg)
 {
 	seen_us = since_us;
 	return true;
@@ -614,7 +615,7 @@ static void model_check_load_above(size_t n)
 {
 	const struct model *chosen = &model[rand() % (n + 1)];
 	struct heddle_pool_key key;
-	double load = 0;
+	double load = 0, each = rand() % 3;
 
 	if (chosen == &model[n] || chosen->gain[CPU] == NO)
 		return;
@@ -624,8 +625,8 @@ static void model_check_load_above(size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (model[i].gain[CPU] != NO &&
 		    (model[i].priority > key.priority || model[i].gain[CPU] >= key.gain[CPU]))
-			load += model[i].us;
-	assert_true(fabs(heddle_pool_load_above(pool, CPU, &key) - load) < 1e-6);
+			load += model[i].us + each;
+	assert_true(fabs(heddle_pool_load_above(pool, CPU, &key, each) - load) < 1e-6);
 }
 
 /* A walk comes by everything once, in order. */

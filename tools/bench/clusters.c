@@ -278,7 +278,7 @@ static bool wants(void *item, void *arg)
 	    node->world->given->policy == CLUSTER_DDFCFS || us <= 0 || known[GPU] <= 0 ||
 	    known[GPU] >= us)
 		return true;
-	helper.load_us = heddle_pool_load_above(node->pool, GPU, &key);
+	helper.load_us = heddle_pool_load_above(node->pool, GPU, &key, 0);
 	helper.busy_us = left_us(gpu, now_us);
 	for (unsigned a = 0; a < gpu->nahead; a++)
 		helper.busy_us += node->us[gpu->ahead[a]->size][GPU];

@@ -1,0 +1,61 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How long the data of tasks travel, by what StarPU has measured of links. Its own estimate is for
+ * a machine whose devices all transfer at once.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "sched_policies/ready.h"
+
+static double transfer_us(unsigned from, unsigned to, size_t bytes)
+{
+	double bandwidth = starpu_transfer_bandwidth(from, to);
+
+	return bandwidth > 0 ? starpu_transfer_latency(from, to) + bytes / bandwidth : INFINITY;
+}
+
+double ready_data_us(starpu_data_handle_t handle, unsigned node)
+{
+	size_t bytes = starpu_data_get_size(handle);
+	unsigned n = starpu_memory_nodes_get_count();
+	double least = INFINITY;
+	int valid, requested;
+
+	starpu_data_query_status(handle, node, NULL, &valid, &requested);
+	if (valid || requested)
+		return 0;
+	for (unsigned from = 0; from < n; from++) {
+		starpu_data_query_status(handle, from, NULL, &valid, NULL);
+		if (from == node || !valid)
+			continue;
+		least = fmin(least, transfer_us(from, node, bytes));
+		if (from != STARPU_MAIN_RAM && node != STARPU_MAIN_RAM)
+			least = fmin(least, transfer_us(from, STARPU_MAIN_RAM, bytes) +
+			                        transfer_us(STARPU_MAIN_RAM, node, bytes));
+	}
+	return isinf(least) ? 0 : least;
+}
+
+double ready_fetch_us(struct starpu_task *task, unsigned node)
+{
+	double us = 0;
+
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+			us += ready_data_us(STARPU_TASK_GET_HANDLE(task, i), node);
+	return us;
+}
+
+double ready_return_us(struct starpu_task *task, unsigned node)
+{
+	double us = 0;
+
+	for (unsigned i = 0; node != STARPU_MAIN_RAM && i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		if (STARPU_TASK_GET_MODE(task, i) & STARPU_W)
+			us += transfer_us(node, STARPU_MAIN_RAM,
+			                  starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i)));
+	return isinf(us) ? 0 : us;
+}
