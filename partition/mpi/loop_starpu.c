@@ -64,6 +64,7 @@ static int node_run(struct node *node)
 {
 	node->begin_us = node->ran_us = starpu_timing_now();
 	mpi_link_serve(node->link, node_told, node);
+	node_share_run(node);
 	node_home_begin(node);
 	while (!node->done) {
 		mpi_link_progress(node->link);

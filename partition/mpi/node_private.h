@@ -196,6 +196,8 @@ bool node_share_steals(const struct node *node);
 /* All ranks call it: says whether they steal, and what this one begins with.
  * @return 0; -errno after a message */
 int node_share_begin(struct node *node);
+/* All begin now: before, arrays that all read were sent, which may take long. */
+void node_share_run(struct node *node);
 void node_share_end(struct node *node);
 /* Rank 0: what others tell it. */
 void node_share_ask(struct node *node, unsigned rank);

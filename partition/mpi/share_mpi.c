@@ -139,7 +139,7 @@ static void steals_begin(struct node *node, const struct mpi_claims_problem *of)
 		return;
 	problem.moved = moved_of(node);
 	problem.ranges = problem.moved ? &problem.moved[1] : NULL;
-	node->share.steals = mpi_steals_create(&problem, starpu_timing_now());
+	node->share.steals = mpi_steals_create(&problem);
 	if (!node->share.steals)
 		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
 }
@@ -180,6 +180,12 @@ int node_share_begin(struct node *node)
 	}
 	free(homes);
 	return status;
+}
+
+void node_share_run(struct node *node)
+{
+	if (node->share.steals)
+		mpi_steals_begin(node->share.steals, node->begin_us);
 }
 
 void node_share_end(struct node *node)

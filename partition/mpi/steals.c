@@ -75,7 +75,7 @@ static void begin(struct peer *peer, size_t n, unsigned home, bool stolen, doubl
 	peer->nothing = false;
 }
 
-struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem, double now_us)
+struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem)
 {
 	struct mpi_steals *steals =
 	    calloc(1, sizeof(*steals) + problem->nranks * sizeof(steals->peers[0]));
@@ -87,16 +87,22 @@ struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem, d
 	steals->homes = problem->homes;
 	steals->given.alignment += !problem->alignment;
 	steals->left = problem->n;
-	steals->begin_us = now_us;
 	steals->moved = problem->moved ? problem->moved : &steals->own_moved;
 	steals->ranges = problem->ranges ? problem->ranges : &steals->own_ranges;
 	for (unsigned r = 0; r < problem->nranks; r++) {
 		struct mpi_range home = mpi_steals_home(problem, r);
 
-		begin(&steals->peers[r], home.n, home.home, false, now_us);
+		begin(&steals->peers[r], home.n, home.home, false, 0);
 		steals->peers[r].asked_us = -1;
 	}
 	return steals;
+}
+
+void mpi_steals_begin(struct mpi_steals *steals, double now_us)
+{
+	steals->begin_us = now_us;
+	for (unsigned r = 0; r < steals->given.nranks; r++)
+		steals->peers[r].told_us = now_us;
 }
 
 void mpi_steals_destroy(struct mpi_steals *steals)

@@ -49,9 +49,12 @@ struct mpi_progress {
 /** The range that a rank begins with; of no iterations: it has no home. */
 struct mpi_range mpi_steals_home(const struct mpi_steals_problem *problem, unsigned rank);
 
-/** All ranks that have a home begin now. @return NULL: no memory */
-struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem, double now_us);
+/** @return NULL: no memory */
+struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem);
 void mpi_steals_destroy(struct mpi_steals *steals);
+
+/** All ranks that have a home begin now. */
+void mpi_steals_begin(struct mpi_steals *steals, double now_us);
 
 /** A rank asks for a range, as it has none or is nearly done. */
 void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us);

@@ -7,6 +7,7 @@
  *   ranks loop N          nodes with an odd number take twice as long
  *   ranks alike N         they do not
  *   ranks drawn N SEED    each takes 1 to 20 times as long as the fastest could
+ *   ranks spread N        as loop, and all read 64 MiB of rank 0
  *   ranks dear N          they do not, but the last iteration costs four times as much as the first
  *   ranks flow LABELS     every eighth label comes back as larger work
  *   ranks wavefront ROWS  as many columns
@@ -68,7 +69,7 @@ static starpu_data_handle_t part_make(size_t n)
 
 /* ---- a loop ---- */
 
-static bool dear_end;
+static bool dear_end, spreads;
 static double pace_us = 1; /* of this rank's iterations */
 
 static double loop_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
@@ -108,18 +109,24 @@ static int run_loop(size_t n)
 	                                        .arch_cost_function = loop_us};
 	static struct starpu_codelet codelet = {
 	    .name = "simulated", .cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model};
-	const struct heddle_mpi_place places[2] = {{.layout = HEDDLE_MPI_BLOCKS},
-	                                           {.layout = HEDDLE_MPI_BLOCKS}};
-	struct heddle_loop loop = {.codelet = &codelet, .n = n, .naccesses = 2};
+	const struct heddle_mpi_place places[3] = {{.layout = HEDDLE_MPI_BLOCKS},
+	                                           {.layout = HEDDLE_MPI_BLOCKS},
+	                                           {.layout = HEDDLE_MPI_ON_RANK}};
+	struct heddle_loop loop = {.codelet = &codelet, .n = n, .naccesses = 2 + spreads};
 	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
 	struct heddle_loop_stats stats;
 	int status;
 
 	loop.accesses[0] = (struct heddle_access){.handle = part_make(n), .mode = STARPU_R};
 	loop.accesses[1] = (struct heddle_access){.handle = part_make(n), .mode = STARPU_W};
+	loop.accesses[2] = (struct heddle_access){.mode = STARPU_R, .share = HEDDLE_WHOLE};
+	if (spreads && !rank)
+		starpu_vector_data_register(&loop.accesses[2].handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)calloc(64, 1 << 20), 64 << 20, 1);
 	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, places, ranks, &stats);
-	for (int a = 0; a < 2; a++)
-		starpu_data_unregister(loop.accesses[a].handle);
+	for (int a = 0; a < 3; a++)
+		if (loop.accesses[a].handle)
+			starpu_data_unregister(loop.accesses[a].handle);
 	return print(status, stats.us, loop_iterations, ranks);
 }
 
@@ -295,11 +302,12 @@ int main(int argc, char **argv)
 	if (starpu_init(NULL))
 		MPI_Abort(MPI_COMM_WORLD, 77);
 	dear_end = n && !strcmp(argv[1], "dear");
-	if (n && !strcmp(argv[1], "loop"))
+	spreads = n && !strcmp(argv[1], "spread");
+	if (n && (spreads || !strcmp(argv[1], "loop")))
 		pace_us = 1 + rank % 2;
 	if (n && !strcmp(argv[1], "drawn"))
 		pace_us = drawn_us(argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
-	if (n && (dear_end || !strcmp(argv[1], "loop") || !strcmp(argv[1], "alike") ||
+	if (n && (dear_end || spreads || !strcmp(argv[1], "loop") || !strcmp(argv[1], "alike") ||
 	          !strcmp(argv[1], "drawn")))
 		status = run_loop(n);
 	else if (n && !strcmp(argv[1], "flow"))

@@ -212,7 +212,7 @@ static void serve(struct run *run)
 static struct outcome simulate(const struct mpi_steals_problem *problem,
                                const struct machine *machine)
 {
-	struct run run = {machine, problem, mpi_steals_create(problem, 0),
+	struct run run = {machine, problem, mpi_steals_create(problem),
 	                  .times = calloc(problem->n + 1, 1)};
 	double rates = 0;
 
@@ -437,7 +437,7 @@ static void test_no_queue(void **state)
 static void test_more_before_done(void **state)
 {
 	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
-	struct mpi_steals *steals = mpi_steals_create(&problem, 0);
+	struct mpi_steals *steals = mpi_steals_create(&problem);
 	struct mpi_steal steal;
 	struct mpi_range range;
 	unsigned thief;
@@ -463,7 +463,7 @@ static void test_more_before_done(void **state)
 static void test_not_begun(void **state)
 {
 	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
-	struct mpi_steals *steals = mpi_steals_create(&problem, 0);
+	struct mpi_steals *steals = mpi_steals_create(&problem);
 	struct mpi_steal steal;
 	struct mpi_range range;
 	unsigned thief;
@@ -486,7 +486,7 @@ static void test_not_begun(void **state)
 static void test_late_news(void **state)
 {
 	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
-	struct mpi_steals *steals = mpi_steals_create(&problem, 0);
+	struct mpi_steals *steals = mpi_steals_create(&problem);
 	struct mpi_steal steal;
 
 	mpi_steals_progress(steals, 1, (struct mpi_progress){3000, 1}, 17000);
