@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <heddle/strategy.h>
 
@@ -33,12 +34,18 @@ struct mpi_claims {
 	size_t left;                     /* iterations that are not computed */
 	unsigned nranks, nhomes;         /* 1: where iterations run makes no difference */
 	struct home *homes;              /* home r is rank r's */
+	unsigned *open, nopen;           /* those where something is left, in order */
 	size_t *under_way;               /* of each rank: iterations that it has */
 	size_t running;                  /* of all */
 	struct heddle_block_time *times; /* of each rank: of its ranges */
 	/* What data and results of ranges away from home take; the caller's if it keeps that. */
 	struct heddle_block_time *moved, own_moved;
 };
+
+static size_t home_left(const struct home *home)
+{
+	return home->end - home->begin;
+}
 
 static int strategy_make(const struct mpi_claims_problem *given, struct mpi_claims *claims)
 {
@@ -80,9 +87,10 @@ int mpi_claims_create(const struct mpi_claims_problem *problem, struct mpi_claim
 	claims->nranks = problem->nranks;
 	claims->nhomes = problem->homes ? problem->nranks : 1;
 	claims->homes = calloc(claims->nhomes, sizeof(*claims->homes));
+	claims->open = calloc(claims->nhomes, sizeof(*claims->open));
 	claims->under_way = calloc(problem->nranks, sizeof(*claims->under_way));
 	claims->times = calloc(problem->nranks, sizeof(*claims->times));
-	if (claims->homes && claims->under_way && claims->times)
+	if (claims->homes && claims->open && claims->under_way && claims->times)
 		status = strategy_make(problem, claims);
 	if (status) {
 		mpi_claims_destroy(claims);
@@ -91,6 +99,9 @@ int mpi_claims_create(const struct mpi_claims_problem *problem, struct mpi_claim
 	claims->homes[0].end = problem->n;
 	for (unsigned r = 0; problem->homes && r < problem->nranks; r++)
 		claims->homes[r] = (struct home){problem->homes[r], problem->homes[r + 1]};
+	for (unsigned h = 0; h < claims->nhomes; h++)
+		if (home_left(&claims->homes[h]))
+			claims->open[claims->nopen++] = h;
 	*into = claims;
 	return 0;
 }
@@ -101,14 +112,10 @@ void mpi_claims_destroy(struct mpi_claims *claims)
 		return;
 	heddle_strategy_destroy(claims->strategy);
 	free(claims->homes);
+	free(claims->open);
 	free(claims->under_way);
 	free(claims->times);
 	free(claims);
-}
-
-static size_t home_left(const struct home *home)
-{
-	return home->end - home->begin;
 }
 
 /* Microseconds for an iteration on a rank. One of which nothing is known is as fast as the other.
@@ -126,17 +133,36 @@ static double home_us(const struct mpi_claims *claims, unsigned home, unsigned r
 	return home_left(&claims->homes[home]) * pace_of(claims, home, rank);
 }
 
-/* A rank's own home while it lasts, then the one that lasts longest. */
+/* A rank's own home while it lasts, then the one that lasts longest. Ranks that wait ask each time
+ * that something changes, so this is most of what claims take where there are many. */
 static unsigned home_choose(const struct mpi_claims *claims, unsigned rank)
 {
 	unsigned longest = 0;
+	double most = 0;
 
 	if (claims->nhomes > 1 && home_left(&claims->homes[rank]))
 		return rank;
-	for (unsigned h = 1; h < claims->nhomes; h++)
-		if (home_us(claims, h, rank) > home_us(claims, longest, rank))
-			longest = h;
+	for (unsigned i = 0; i < claims->nopen; i++) {
+		double us = home_us(claims, claims->open[i], rank);
+
+		if (us <= most)
+			continue;
+		most = us;
+		longest = claims->open[i];
+	}
 	return longest;
+}
+
+/* Nothing is left there any more. */
+static void home_close(struct mpi_claims *claims, unsigned home)
+{
+	unsigned i = 0;
+
+	while (claims->open[i] != home)
+		i++;
+	claims->nopen--;
+	memmove(&claims->open[i], &claims->open[i + 1],
+	        (claims->nopen - i) * sizeof(*claims->open));
 }
 
 /* With how many iterations of another home a rank may help. Their data comes while the rank
@@ -209,6 +235,8 @@ bool mpi_claims_next(struct mpi_claims *claims, unsigned rank, struct mpi_range 
 		return false;
 	*range = home_take(&claims->homes[home], n < most ? n : most,
 	                   claims->nhomes > 1 && home != rank);
+	if (!home_left(&claims->homes[home]))
+		home_close(claims, home);
 	range->home = claims->nhomes > 1 ? home : claims->nranks;
 	heddle_strategy_return(claims->strategy, rank, n - range->n);
 	claims->under_way[rank] += range->n;
