@@ -128,6 +128,10 @@ static void other_code(void **state)
 	     "#if __has_builtin(__builtin_expect) || __X\nx = __builtin_expect(y, 1);\n#endif",
 	     "__has_builtin\n__has_builtin(__builtin_expect)\n__X\n"},
 	    {"#define V(t, n) t##n\n#define CL_DTYPE float\nV(CL_DTYPE, 4) x;\n", "CL_DTYPE\n"},
+	    /* What is made begins with other letters. */
+	    {"#define S(e) s##e\nc.l_x = a.S(0) + cl + _x;\n", ""},
+	    {"#ifndef E\n#define E\n#define N(a, b) a##_##b\nint N(f, X) = g();\n#endif\n", ""},
+	    {"#define V(t, n) t##n\n#if Q(1) && __X\nV(x, y)\n#endif", "Q\n__X\n"},
 	};
 	char why[128], *asked;
 
@@ -186,6 +190,25 @@ static void unclear_code(void **state)
 	    {"#define V(t, n) t##n\n#define CL_VERSION_\nint w = V(CL_VERSION_, 2_0);",
 	     "its source has CL_VERSION_,"},
 	    {"#define CAT(a, b) a%:%:b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
+	    {"#define V(t) t ## _W(1)\n#define _W(x) x\nV(4)(y);", "its source has _W,"},
+	    {"#define V(a, b) a##b\n#if V(__OPENCL, _VERSION__) > 120\nx\n#endif",
+	     "its source asks for __OPENCL,"},
+	    {"#define B printf\n#if __has_builtin(B)\nx\n#endif",
+	     "its source asks for __has_builtin,"},
+	    /* None of the parts alone is what compilers define. */
+	    {"#define CAT(a, b) a##b\nint w = CAT(c, l_khr_fp64);", "begins with cl_,"},
+	    {"#define CAT(a, b) a##b\nint w = CAT(CAT(c, l), _khr_fp64);", "begins with cl_,"},
+	    {"#define P(a) c##a##_khr_fp64\nint w = P(l);", "begins with cl_,"},
+	    {"#define CAT(a, b) a##b\nint w = CAT(C, L_VERSION_2_0);", "begins with CL_,"},
+	    {"#define CAT(a, b) a##b\nint w = CAT(FP_, FAST_FMA);", "begins with FP_FAST_,"},
+	    {"#define CAT(a, b) a##b\nint w = CAT(l, inux);", "begins with linux,"},
+	    {"#define CAT(a, b) a##b\nint w = CAT(i, 386);", "begins with i386,"},
+	    {"#define CAT(a, b) a##b\nint w = CAT(_, LP64);", "begins with __,"},
+	    {"#define P(a) a##_##OPENCL_VERSION__\nint w = P(_);", "begins with __,"},
+	    {"#define N(a, b) a##_##b\nint w = N(,LP64);", "begins with __,"},
+	    {"#define N(a) a##_##LP64\nint w = N();", "begins with __,"},
+	    {"#define E\n#define M(a) N(a)\n#define N(a) a##_##LP64\nint w = M(E);",
+	     "begins with __,"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
 	    {"?\?=ifdef X\n#endif", "trigraphs"},
 	    {"#include \"x.h\"\n", "includes"},

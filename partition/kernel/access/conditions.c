@@ -134,6 +134,13 @@ static bool source_has(const char *code, const char *directive, const char *name
 	return false;
 }
 
+/* Whether the source or an option does. */
+static bool is_defined(const struct walk *walk, const char *name, size_t length)
+{
+	return source_has(walk->code, "define", name, length) ||
+	       kernel_options_define(walk->options, name, length);
+}
+
 static bool is_foreign(const char *name, size_t length)
 {
 	return is_reserved(name, length) || is_standard(name, length);
@@ -147,53 +154,6 @@ static int refuse(const struct walk *walk, const char *where, const char *name, 
 	return -ENOTSUP;
 }
 
-static const char HAS_BUILTIN[] = "__has_builtin";
-
-/* The name, or the whole question `__has_builtin(NAME)`.
- * @param[out] n how long it is in the source */
-static int builtin_ask(const struct walk *walk, const char *at, size_t *n)
-{
-	const char *name = source_skip_blanks(at + *n), *end;
-	size_t length;
-
-	if (*name != '(') {
-		fprintf(walk->asked, "%s\n", HAS_BUILTIN);
-		return 0;
-	}
-	name = source_skip_blanks(name + 1);
-	length = source_name_length(name);
-	end = source_skip_blanks(name + length);
-	if (!length || *end != ')')
-		return refuse(walk, "source asks for", at, *n);
-	fprintf(walk->asked, "%s(%.*s)\n", HAS_BUILTIN, (int)length, name);
-	*n = end - at;
-	return 0;
-}
-
-/* Names of a condition. */
-static int condition_ask(const struct walk *walk, const char *line)
-{
-	size_t n;
-
-	for (; (line = name_next(line, &n)); line += n) {
-		if (source_is_word(line, n, "defined"))
-			continue;
-		if (source_is_word(line, n, HAS_BUILTIN)) {
-			int status = builtin_ask(walk, line, &n);
-
-			if (status)
-				return status;
-			continue;
-		}
-		if (is_unclear(line, n))
-			return refuse(walk, "source asks for", line, n);
-		if (is_foreign(line, n) || (!source_has(walk->code, "define", line, n) &&
-		                            !kernel_options_define(walk->options, line, n)))
-			fprintf(walk->asked, "%.*s\n", (int)n, line);
-	}
-	return 0;
-}
-
 /* Whether a name is the end of one that is made of parts, as INT_MAX of `type##_MAX`. No compiler
  * has such a name but those of limits, which are the same everywhere. */
 static bool ends_limit(const char *line, const char *name, size_t length)
@@ -205,6 +165,21 @@ static bool ends_limit(const char *line, const char *name, size_t length)
 		name--;
 	return name - line >= 2 && name[-1] == '#' && name[-2] == '#' &&
 	       source_is_any(source_skip_blanks(name), length, words);
+}
+
+/* Whether "##" is in front of a name, which makes it a part of another, or "#". */
+static bool follows_paste(const char *line, const char *name)
+{
+	while (name > line && strchr(" \t", name[-1]))
+		name--;
+	return name > line && name[-1] == '#';
+}
+
+/* Whether "##" is behind a name. */
+static bool precedes_paste(const char *end)
+{
+	end = source_skip_blanks(end);
+	return end[0] == '#' && end[1] == '#';
 }
 
 /* Whether the source defines a macro with parameters and has its name in front of brackets alone,
@@ -225,7 +200,7 @@ static bool is_only_called(const struct walk *walk, const char *name, size_t len
 
 			if (n != length || strncmp(at, name, length))
 				continue;
-			if (*end != '(' || (at > line && at[-1] == '#'))
+			if (*end != '(' || follows_paste(line, at))
 				return false;
 			defined |= defines;
 			defines = false;
@@ -250,8 +225,7 @@ static bool is_begun_by_nobody(const struct walk *walk, const char *name, size_t
 		if (!strncmp(name, *their, n < length ? n : length))
 			return false;
 	}
-	return source_has(walk->code, "define", name, length) ||
-	       kernel_options_define(walk->options, name, length);
+	return is_defined(walk, name, length);
 }
 
 /* Whether a line of a text begins with a name and ends there. */
@@ -275,6 +249,236 @@ static bool is_part(struct walk *walk, const char *name, size_t length)
 		return true;
 	snprintf(walk->no_parts + used, length + 2, "%.*s\n", (int)length, name);
 	return false;
+}
+
+static const char HAS_BUILTIN[] = "__has_builtin";
+
+/* The name, or the whole question `__has_builtin(NAME)`.
+ * @param[out] n how long it is in the source */
+static int builtin_ask(const struct walk *walk, const char *at, size_t *n)
+{
+	const char *name = source_skip_blanks(at + *n), *end;
+	size_t length;
+
+	if (*name != '(') {
+		fprintf(walk->asked, "%s\n", HAS_BUILTIN);
+		return 0;
+	}
+	name = source_skip_blanks(name + 1);
+	length = source_name_length(name);
+	end = source_skip_blanks(name + length);
+	/* Some compilers look at what a macro stands for, others at its name. */
+	if (!length || *end != ')' || is_defined(walk, name, length))
+		return refuse(walk, "source asks for", at, *n);
+	fprintf(walk->asked, "%s(%.*s)\n", HAS_BUILTIN, (int)length, name);
+	*n = end - at;
+	return 0;
+}
+
+/* Whether a condition has a macro of the source in front of brackets, which may make names. */
+static bool calls_own(const struct walk *walk, const char *line)
+{
+	size_t n;
+
+	for (; (line = name_next(line, &n)); line += n)
+		if (*source_skip_blanks(line + n) == '(' && is_defined(walk, line, n))
+			return true;
+	return false;
+}
+
+/* Names of a condition. */
+static int condition_ask(struct walk *walk, const char *line)
+{
+	bool calls = calls_own(walk, line);
+	size_t n;
+
+	for (; (line = name_next(line, &n)); line += n) {
+		if (source_is_word(line, n, "defined"))
+			continue;
+		if (source_is_word(line, n, HAS_BUILTIN)) {
+			int status = builtin_ask(walk, line, &n);
+
+			if (status)
+				return status;
+			continue;
+		}
+		if (is_unclear(line, n) ||
+		    (calls && is_reserved(line, n) && is_part(walk, line, n)))
+			return refuse(walk, "source asks for", line, n);
+		if (is_foreign(line, n) || !is_defined(walk, line, n))
+			fprintf(walk->asked, "%.*s\n", (int)n, line);
+	}
+	return 0;
+}
+
+/* ---- names that parts make ---- */
+
+/* Beginnings of names that a compiler may have defined, then whole names. Where a part is _, what
+ * follows may be _ or a capital: the first stands for both. */
+static const char *const made[] = {"__",       "cl_",   "CL_",  "cles_", "FP_FAST_",
+                                   "FP_ILOGB", "linux", "unix", "i386"};
+
+enum { MADE_N = sizeof(made) / sizeof(made[0]), MADE_LENGTH = 8, MADE_WORDS = 6 };
+
+/* Whether a name is there that has letters [i] to [j] of a beginning; where j is its end, the name
+ * may go on, but for words. */
+struct parts {
+	bool there[MADE_N][MADE_LENGTH][MADE_LENGTH + 1];
+};
+
+static void part_add(struct parts *parts, const char *name, size_t length, bool is_first)
+{
+	for (int m = 0; m < MADE_N; m++) {
+		size_t end = strlen(made[m]);
+
+		for (size_t i = 0, j; i < end; i++) {
+			for (j = i; j < end && j - i < length; j++)
+				if (name[j - i] != made[m][j])
+					break;
+			if (j - i < length && (j < end || m >= MADE_WORDS))
+				continue;
+			/* A whole beginning is what code_ask() looks at. */
+			parts->there[m][i][j] |= i || (is_first && j < end);
+		}
+	}
+}
+
+/* Whether a line defines a macro that makes a name of a parameter and what follows it. */
+static bool begins_with_parameter(const char *line)
+{
+	const char *next = source_next_line(line), *parameters, *end;
+	size_t n, length;
+
+	parameters = source_directive(line, &n);
+	if (!parameters || !source_is_word(parameters, n, "define"))
+		return false;
+	parameters = source_skip_blanks(parameters + n);
+	parameters += source_name_length(parameters);
+	end = *parameters == '(' ? parameters + strcspn(parameters, ")\n") : parameters;
+	for (const char *at = end; (at = name_next(at, &n)) && at < next; at += n) {
+		if (follows_paste(line, at) || !precedes_paste(at + n))
+			continue;
+		if (source_is_word(at, n, "__VA_ARGS__"))
+			return true;
+		for (const char *p = parameters; (p = name_next(p, &length)) && p < end;
+		     p += length)
+			if (length == n && !strncmp(at, p, n))
+				return true;
+	}
+	return false;
+}
+
+/* Whether a line defines a macro that stands for nothing, and another line has it. */
+static bool has_nothing(const struct walk *walk, const char *line)
+{
+	static const char *const others[] = {"if",      "ifdef",    "ifndef", "elif", "define",
+	                                     "elifdef", "elifndef", "undef",  NULL};
+	const char *name = source_directive(line, &(size_t){0}), *body;
+	size_t length, n;
+
+	name = source_skip_blanks(name + strlen("define"));
+	length = source_name_length(name);
+	body = name + length;
+	if (*body == '(')
+		body += strcspn(body, ")\n") + 1;
+	if (!strchr("\n", *source_skip_blanks(body)))
+		return false;
+	for (line = walk->code; *line; line = source_next_line(line)) {
+		const char *at = source_directive(line, &n);
+
+		/* Its own name, or what a condition asks for. */
+		at = at && source_is_any(at, n, others) ? source_skip_blanks(at + n) : line;
+		if (at != line && source_name_length(at) == length && !strncmp(at, name, length))
+			continue;
+		for (; (at = name_next(at, &n)); at += n)
+			if (n == length && !strncmp(at, name, length))
+				return true;
+	}
+	return false;
+}
+
+/* Whether parameters of macros may stand for nothing. */
+static bool has_empty_parameters(const struct walk *walk)
+{
+	const char *code = walk->code, *name;
+	size_t n;
+
+	for (const char *at = code; (at = strpbrk(at, "(,")); at++) {
+		const char *next = at + 1 + strspn(at + 1, " \t\v\f\n");
+
+		if (*next == ',' || (*next == ')' && *at == ','))
+			return true;
+		if (*next != ')')
+			continue;
+		for (name = at; name > code && strchr(" \t\n", name[-1]);)
+			name--;
+		for (n = 0; name > code && source_in_name(name[-1]); n++)
+			name--;
+		if (source_has(code, "define", name, n))
+			return true;
+	}
+	for (const char *line = code; *line; line = source_next_line(line)) {
+		const char *word = source_directive(line, &n);
+
+		if (word && source_is_word(word, n, "define") && has_nothing(walk, line))
+			return true;
+	}
+	return strstr(walk->options, "= ") || strstr(code, "__VA_ARGS__") ||
+	       (*walk->options && walk->options[strlen(walk->options) - 1] == '=');
+}
+
+/* Adds all names and numbers of a text. */
+static void parts_add(struct parts *parts, const char *text, bool any, bool empty)
+{
+	for (const char *line = text, *end; *line; line = end) {
+		end = source_next_line(line);
+		for (const char *at = line; at < end;) {
+			size_t n = source_name_length(at);
+			bool behind = follows_paste(line, at);
+
+			if (n)
+				part_add(parts, at, n,
+				         any ? empty || !behind
+				             : !behind && precedes_paste(at + n));
+			at += n ? n : 1;
+		}
+	}
+}
+
+/* Whether names of the source, one behind the other, may make one that a compiler has defined, as
+ * c and l_khr_fp64 do. */
+static int made_refuse(const struct walk *walk)
+{
+	struct parts parts = {0};
+	char *copy = strdup(walk->options), *rest = copy, *definition;
+	bool any = strstr(walk->options, "##"), empty = has_empty_parameters(walk);
+
+	if (!copy)
+		return -ENOMEM;
+	for (const char *line = walk->code; !any && *line; line = source_next_line(line))
+		any = begins_with_parameter(line);
+	while ((definition = kernel_option_definition_take(&rest)))
+		parts_add(&parts, definition, any, empty);
+	free(copy);
+	parts_add(&parts, walk->code, any, empty);
+	for (int m = 0; m < MADE_N; m++) {
+		bool reached[MADE_LENGTH + 1] = {true};
+		size_t end = strlen(made[m]);
+
+		/* A word of more than two parts would be one of single letters. */
+		for (size_t i = 0; i < end; i++)
+			for (size_t j = i + 1; reached[i] && j <= end; j++)
+				if (m < MADE_WORDS || !i || j == end)
+					reached[j] |= parts.there[m][i][j];
+		if (reached[end]) {
+			snprintf(walk->why, walk->size,
+			         "devices may compile different code, since its source may make a "
+			         "name of parts that begins with %s, which compilers define",
+			         made[m]);
+			return -ENOTSUP;
+		}
+	}
+	return 0;
 }
 
 /* Names of other code. Where names are made of parts, the parts are not the names. */
@@ -450,7 +654,7 @@ static int decide(const struct walk *walk, const char *word, size_t n)
 	return terms_decide(walk, word, at);
 }
 
-static int branch_begin(const struct walk *walk, struct group *group, const char *word, size_t n)
+static int branch_begin(struct walk *walk, struct group *group, const char *word, size_t n)
 {
 	int decision = 1;
 
@@ -609,7 +813,9 @@ int kernel_conditions_ask(const char *source, const char *options, char **asked,
 		source_comments_blank(walk.code);
 		walk.pastes =
 		    strstr(walk.code, "##") || strstr(walk.code, "%:#") || strstr(options, "##");
-		status = definitions_ask(&walk);
+		status = walk.pastes ? made_refuse(&walk) : 0;
+		if (!status)
+			status = definitions_ask(&walk);
 		if (!status)
 			status = source_ask(&walk);
 	}
