@@ -260,6 +260,7 @@ unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n, unsigned
 	if (!slot)
 		return 0;
 	work_note(slot, task);
+	wanted &= (1u << classes) - 1;
 	if (!(wanted & ~known))
 		return (uintptr_t)slot;
 	refresh(slot);
@@ -517,7 +518,8 @@ static double task_us(int worker)
 	double own_us = thread_us(worker) - observed.workers[worker].thread_us;
 
 	observed.workers[worker].disturbed = own_us > 0 && own_us < CORE_KEPT * us;
-	return own_us > 0 ? own_us : us;
+	/* A clock that counts in ticks may say more than has passed. */
+	return own_us > 0 ? fmin(own_us, us) : us;
 }
 
 static void running_note(int worker, struct estimate_slot *slot)

@@ -439,15 +439,18 @@ static void test_undisturbed(void **state)
 	}
 }
 
-/* The estimate after three tasks, each of which loses as much of its thread's time as said. */
-static double us_of_losing(const char *name, const long *lost_us)
+/* The estimate after three tasks, each of which loses as much of its thread's time as said.
+ * @param[out] passed_us the least that passed during a task */
+static double us_of_losing(const char *name, const long *lost_us, double *passed_us)
 {
 	const struct heddle_param param = {"n", 1, NULL};
 	struct heddle_estimate estimate;
 
 	losing.name = name;
+	*passed_us = INFINITY;
 	for (int i = 0; i < 3; i++) {
 		struct starpu_task *task = starpu_task_create();
+		double begin_us = starpu_timing_now();
 
 		task->cl = &losing;
 		task->cl_arg = (void *)&lost_us[i];
@@ -455,6 +458,7 @@ static double us_of_losing(const char *name, const long *lost_us)
 		task->destroy = 0;
 		assert_int_equal(heddle_task_params(task, &param, 1), 0);
 		assert_int_equal(starpu_task_submit(task), 0);
+		*passed_us = fmin(*passed_us, starpu_timing_now() - begin_us);
 		heddle_estimate(
 		    task, heddle_device_class(starpu_worker_get_by_type(STARPU_CPU_WORKER, 0)),
 		    &estimate);
@@ -465,18 +469,21 @@ static double us_of_losing(const char *name, const long *lost_us)
 	return estimate.us;
 }
 
-/* A task whose thread's clock went back is not the shortest one. Without others the median counts.
- */
+/* A task whose thread's clock went back is not the shortest one. Without others the least counts. A
+ * clock of ticks makes no task longer. */
 static void test_clock_back(void **state)
 {
 	const long one[] = {0, 1500, 0}, late[] = {1500, 1500, 0}, all[] = {500, 500, 500};
+	const long ticks[] = {-100000, -100000, -100000};
+	double passed_us;
 
 	heddle_estimate_undisturbed();
 	begin("eager");
 	atomic_store(&fake, true);
-	assert_true(us_of_losing("losing_one", one) >= 1990);
-	assert_true(us_of_losing("losing_late", late) >= 1990);
-	assert_true(us_of_losing("losing_all", all) >= 1490);
+	assert_true(us_of_losing("losing_one", one, &passed_us) >= 1990);
+	assert_true(us_of_losing("losing_late", late, &passed_us) >= 1990);
+	assert_true(us_of_losing("losing_all", all, &passed_us) >= 1490);
+	assert_true(us_of_losing("losing_ticks", ticks, &passed_us) <= passed_us);
 	atomic_store(&fake, false);
 	starpu_shutdown();
 }
