@@ -68,8 +68,8 @@ int sets_bound(const struct baskets *baskets, uint32_t support, unsigned longest
 	if (sets_of_items(most, longest) < SETS_NONE)
 		return 0;
 	return heddle_refuse(-E2BIG,
-	                     "--support %u: transaction %zu alone has %zu items, and so more than "
-	                     "%u frequent sets; a larger --support or a --longest has fewer",
+	                     "--support %u: transaction %zu alone has %zu items, and so %u "
+	                     "frequent sets or more; a larger --support or a --longest has fewer",
 	                     support, at + 1, most, SETS_NONE);
 }
 

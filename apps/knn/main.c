@@ -20,7 +20,7 @@
 
 struct knn {
 	struct knn_problem problem;
-	size_t nclasses; /* of random points */
+	size_t nclasses; /* of the known points */
 	size_t queries;
 	uint64_t seed;
 	const char *queries_path, *save_queries; /* NULL: none */
@@ -80,6 +80,8 @@ static int knn_open(void *data, const struct app_options *common)
 	int error =
 	    labelled_read(common->input, 0, KNN_DIMENSIONS, true, &self->names, &self->known);
 
+	/* Queries may have others. */
+	self->nclasses = self->names.n;
 	if (!error)
 		error = self->queries_path
 		            ? labelled_read(self->queries_path, self->known.dimensions,
@@ -294,7 +296,7 @@ static void knn_print(void *data)
 	struct knn *self = data;
 
 	printf("\n%zu known points of %u coordinates, %zu classes\n", (size_t)self->problem.points,
-	       self->problem.dimensions, self->names.n);
+	       self->problem.dimensions, self->nclasses);
 	if (self->truth && self->queries && !app_simulated())
 		printf("%zu of %zu queries have the class that they are known to have (%.1f%%)\n",
 		       right_count(self), self->queries, 100. * right_count(self) / self->queries);

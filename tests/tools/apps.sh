@@ -261,6 +261,8 @@ printf '1,2,a\n3,4,b\n' >"$work/points.csv"
 printf '1,2,a\n1,2,3\n1,2,4\n' >"$work/queries.csv"
 expect_app 0 "queries.csv:2: '3', the last of the line, is taken for a class, which no known point has" \
 	knn --input "$work/points.csv" --queries "$work/queries.csv" --k 1 --reps 1
+grep -q '^2 known points of 2 coordinates, 2 classes$' "$work/out" ||
+	fail "knn: classes of queries are counted"
 # bad_points LINES TEXT
 bad_points() {
 	printf "$1" >"$work/points.csv"
