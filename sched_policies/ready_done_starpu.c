@@ -237,7 +237,9 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	struct ready_worker *worker;
 	unsigned id;
 
-	ready_cores_ended(c, task);
+	/* StarPU also tells of tasks of contexts without a policy: not counted here. */
+	if (task->sched_ctx == ctx)
+		ready_cores_ended(c, task);
 	if (!is_foreign(task) && is_plain(c, task)) {
 		core_ends(c, task);
 		if (c->plan)
