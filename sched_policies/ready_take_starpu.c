@@ -394,6 +394,11 @@ static void wake_list_make(struct ready_context *c, struct wake_list *list)
 	int *ids;
 	unsigned n;
 
+	/* Then cores look neither at claims nor at when a plan is due. */
+	if (ready_cores_alone(c)) {
+		ready_cores_wake_list_make(c, list);
+		return;
+	}
 	list->n = 0;
 	ready_inbox_empty(c);
 	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
