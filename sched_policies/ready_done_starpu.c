@@ -23,10 +23,10 @@
 #define GAPS 16
 
 /* The hooks around execution also see tasks that never came through the policy:
- * pinned ones, above all. */
-static bool is_foreign(const struct starpu_task *task)
+ * pinned ones, above all, and those of a context without a policy that shares a worker. */
+static bool is_foreign(const struct starpu_task *task, unsigned ctx)
 {
-	return task->execute_on_a_specific_worker;
+	return task->execute_on_a_specific_worker || task->sched_ctx != ctx;
 }
 
 /* Whether the time of the task that a worker runs now is wanted. */
@@ -104,13 +104,13 @@ void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 	struct ready_worker *worker;
 	unsigned id;
 
-	if (!is_foreign(task) && is_plain(c, task)) {
+	if (!is_foreign(task, ctx) && is_plain(c, task)) {
 		core_begins(c, task);
 		return;
 	}
 	id = starpu_worker_get_id_check();
 	worker = &c->workers[id];
-	if (!is_foreign(task)) {
+	if (!is_foreign(task, ctx)) {
 		if (is_sample(c, worker)) {
 			/* Its data may be gone when it has ended. */
 			heddle_estimate_key(task);
@@ -240,7 +240,7 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	/* StarPU also tells of tasks of contexts without a policy: not counted here. */
 	if (task->sched_ctx == ctx)
 		ready_cores_ended(c, task);
-	if (!is_foreign(task) && is_plain(c, task)) {
+	if (!is_foreign(task, ctx) && is_plain(c, task)) {
 		core_ends(c, task);
 		if (c->plan)
 			c->workers[starpu_worker_get_id_check()].plain = NULL;
@@ -248,7 +248,7 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	}
 	id = starpu_worker_get_id_check();
 	worker = &c->workers[id];
-	if (is_foreign(task)) {
+	if (is_foreign(task, ctx)) {
 		worker->idle_since_us = 0;
 		return;
 	}

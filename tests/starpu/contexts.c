@@ -244,6 +244,34 @@ static void test_deleted(void **state)
 		              "have ended: they had\n");
 }
 
+static struct starpu_codelet of_devices = {.opencl_funcs = {record_first}, .name = "devices"};
+static struct starpu_codelet of_cores = {.cpu_funcs = {record_first}, .name = "cores"};
+
+/* Tasks of a context without a policy, whose worker belongs to another one, too. StarPU tells that
+ * one's policy when they have ended, which has never seen them. */
+static void test_no_policy(void **state)
+{
+	enum { FOREIGN = 100, DEVICES = 20 };
+	int worker = starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
+	unsigned ctx = starpu_sched_ctx_create(&worker, 1, "none", 0);
+
+	memset(records, 0, sizeof(records));
+	for (unsigned i = 0; i < FOREIGN; i++)
+		submit_to(ctx, &records[i]);
+	starpu_task_wait_for_all_in_ctx(ctx);
+	for (unsigned i = FOREIGN; i < NTASKS; i++) {
+		bool device = setting.nopencl && i < FOREIGN + DEVICES;
+		struct starpu_task *task = task_make(device ? &of_devices : &of_cores, &records[i]);
+
+		if (device)
+			records[i].body = body_short;
+		assert_int_equal(starpu_task_submit(task), 0);
+	}
+	starpu_task_wait_for_all();
+	records_all_ran_once(records, NTASKS);
+	starpu_sched_ctx_delete(ctx);
+}
+
 static int run(const char *title)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +279,7 @@ static int run(const char *title)
 	    TEST(disjoint),          TEST(overlapping),
 	    TEST(busy_elsewhere),    TEST(workers_come_and_go),
 	    TEST(empty_for_a_while), TEST(deleted),
+	    TEST(no_policy),
 	};
 
 	return cmocka_run_group_tests_name(title, tests, NULL, NULL);
