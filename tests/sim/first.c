@@ -19,8 +19,6 @@ SIMULATED("8cpu+gpu1@8000:10")
 #define CORE_US 10000
 #define GPU_US 10500
 
-static double data[CHAINS]; /* nobody reads it */
-
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	(void)task;
@@ -49,24 +47,10 @@ static void chains_submit(starpu_data_handle_t *handles)
 
 static void test_first(void **state)
 {
-	starpu_data_handle_t handles[CHAINS];
-	struct starpu_conf conf;
-	double us, alone_us = LENGTH * CHAINS * (double)GPU_US;
+	double us = simulated_us(CHAINS, chains_submit),
+	       alone_us = LENGTH * CHAINS * (double)GPU_US;
 
 	(void)state;
-	starpu_conf_init(&conf);
-	conf.sched_policy_name = "heddle";
-	assert_int_equal(starpu_init(&conf), 0);
-	for (int i = 0; i < CHAINS; i++)
-		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&data[i], 1,
-		                            sizeof(*data));
-	us = -starpu_timing_now();
-	chains_submit(handles);
-	starpu_task_wait_for_all();
-	us += starpu_timing_now();
-	for (int i = 0; i < CHAINS; i++)
-		starpu_data_unregister(handles[i]);
-	starpu_shutdown();
 	print_message("%d tasks: %.0f us, %.0f on the accelerator alone\n", LENGTH * CHAINS, us,
 	              alone_us);
 	assert_true(us < 1.25 * alone_us / (CORES + 1));

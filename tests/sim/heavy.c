@@ -22,8 +22,7 @@ SIMULATED("8cpu+gpu1@8000:10")
 #define HEAVY_CORE_US 240000
 #define HEAVY_GPU_US 6000
 
-static double data[CHAINS]; /* nobody reads it */
-static unsigned on_cores;   /* heavy ones */
+static unsigned on_cores; /* heavy ones */
 
 static double quick_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                          unsigned nimpl)
@@ -59,24 +58,9 @@ static void chains_submit(starpu_data_handle_t *handles)
 
 static void test_heavy(void **state)
 {
-	starpu_data_handle_t handles[CHAINS];
-	struct starpu_conf conf;
-	double us;
+	double us = simulated_us(CHAINS, chains_submit);
 
 	(void)state;
-	starpu_conf_init(&conf);
-	conf.sched_policy_name = "heddle";
-	assert_int_equal(starpu_init(&conf), 0);
-	for (int i = 0; i < CHAINS; i++)
-		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&data[i], 1,
-		                            sizeof(*data));
-	us = -starpu_timing_now();
-	chains_submit(handles);
-	starpu_task_wait_for_all();
-	us += starpu_timing_now();
-	for (int i = 0; i < CHAINS; i++)
-		starpu_data_unregister(handles[i]);
-	starpu_shutdown();
 	print_message("%.0f us, %u heavy tasks on cores\n", us, on_cores);
 	assert_int_equal(on_cores, 0);
 }

@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <starpu.h>
+
 #include "estimator/platform.h"
+#include "tests/unit/test.h"
 #include "tools/common/simulation.h"
 
 /* A kernel: none runs under SimGrid. */
@@ -22,6 +25,32 @@ static inline void never(void *buffers[], void *arg)
 	(void)buffers;
 	(void)arg;
 	abort();
+}
+
+/** How long the tasks take under heddle that submit() makes of n vectors of eight bytes. */
+static inline double simulated_us(size_t n, void (*submit)(starpu_data_handle_t *handles))
+{
+	static double data; /* nobody reads it */
+	starpu_data_handle_t *handles = calloc(n, sizeof(starpu_data_handle_t));
+	struct starpu_conf conf;
+	double us;
+
+	assert_non_null(handles);
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = "heddle";
+	assert_int_equal(starpu_init(&conf), 0);
+	for (size_t i = 0; i < n; i++)
+		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&data, 1,
+		                            sizeof(data));
+	us = -starpu_timing_now();
+	submit(handles);
+	starpu_task_wait_for_all();
+	us += starpu_timing_now();
+	for (size_t i = 0; i < n; i++)
+		starpu_data_unregister(handles[i]);
+	starpu_shutdown();
+	free(handles);
+	return us;
 }
 
 static char simulated_directory[] = "/tmp/heddle-simulated-XXXXXX";

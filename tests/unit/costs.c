@@ -661,9 +661,8 @@ static void test_transfers(void **state)
 	workers[CORES].transfer = 0.5;
 	workers[CORES].crowded = 0.35;
 	for (unsigned run = 1; run <= RUNS; run++) {
-		struct blocks_memory **kept = &memory;
 		double us;
-		size_t count = repeat_cores("hdss", &machine, 1, kept, &us);
+		size_t count = repeat_cores("hdss", &machine, 1, &memory, &us);
 
 		/* 7600 us without cores; as one block 12800. */
 		if ((run > 1 && us > 11500) || (run == RUNS && (count || us > 8500)))
