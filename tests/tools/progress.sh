@@ -20,7 +20,7 @@ progresses() {
 }
 progresses 'histogram: repetition 2 of 2' "$top_builddir/apps/histogram/histogram" --size 1000 --reps 2
 progresses 'histogram: making the input' "$top_builddir/apps/histogram/histogram" --size 1000 --reps 2
-progresses 'heddle sample: job 2 of 2, visit 1 of 1' "$top_builddir/bin/heddle" sample --jobs 2 --reps 1 histogram
+progresses 'heddle sample: histogram, job 2 of 2, visit 1 of 1' "$top_builddir/bin/heddle" sample --jobs 2 --reps 1 histogram
 progresses 'heddle overhead: round 1 of 1, chain, gss' "$top_builddir/bin/heddle" overhead --rounds 1 \
 	--tasks 0 --chain 10 --sched gss
 # The first launch of a kernel compiles it.
