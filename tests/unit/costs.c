@@ -953,6 +953,15 @@ static double devices_make(struct replay_worker *workers, double ideal)
 	return (ideal + late) / ideal;
 }
 
+static struct replay_machine devices_machine(struct replay_worker *workers, unsigned long seed)
+{
+	return (struct replay_machine){.n = N,
+	                               .workers = workers,
+	                               .nworkers = MANY_DEVICES + MANY_CORES,
+	                               .work = work,
+	                               .seed = 100 * seed};
+}
+
 /* A second run does not give them all that remains at once, since paces are known to some parts of
  * a hundred only. */
 static void test_pipelines(void **state)
@@ -962,11 +971,7 @@ static void test_pipelines(void **state)
 	enum { SEEDS = 6 };
 
 	for (unsigned long seed = 1; seed <= SEEDS; seed++) {
-		struct replay_machine machine = {.n = N,
-		                                 .workers = workers,
-		                                 .nworkers = MANY_DEVICES + MANY_CORES,
-		                                 .work = work,
-		                                 .seed = 100 * seed};
+		struct replay_machine machine = devices_machine(workers, seed);
 		struct blocks_memory *memory = NULL;
 
 		efficiency += repeat(&machine, 2, &memory) * late / SEEDS;
@@ -985,11 +990,7 @@ static void test_unlike(void **state)
 
 	devices_make(workers, 10e3);
 	for (unsigned long seed = 1; seed <= SEEDS; seed++) {
-		struct replay_machine machine = {.n = N,
-		                                 .workers = workers,
-		                                 .nworkers = MANY_DEVICES + MANY_CORES,
-		                                 .work = work,
-		                                 .seed = 100 * seed};
+		struct replay_machine machine = devices_machine(workers, seed);
 		struct blocks_memory *memory = NULL;
 
 		repeat(&machine, 1, &memory);
