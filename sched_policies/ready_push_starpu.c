@@ -373,8 +373,8 @@ static bool local_put(struct ready_context *c, struct starpu_task *task, unsigne
 	return true;
 }
 
-/* Whether a task goes the short way of those that cores alone can run. StarPU submits some without
- * telling: others end that. */
+/* Whether a task goes the short way of those that cores alone can run. Another one, of whose
+ * submission StarPU did not tell, ends it. */
 static bool is_plain(struct ready_context *c, const struct starpu_task *task)
 {
 	if (!ready_cores_alone(c))

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -946,16 +947,18 @@ static double others_move_us(const struct ready_requester *requester,
                              const struct heddle_pool_key *key, int cost, struct starpu_task *task)
 {
 	const struct ready_context *c = requester->c;
-	unsigned class = c->workers[requester->id].class;
+	unsigned class = c->workers[requester->id].class, node = UINT_MAX;
 	double least_us = INFINITY;
 
 	for (unsigned w = 0; w < c->nworkers && ready_counts_transfers(c); w++) {
 		const struct ready_worker *worker = &c->workers[w];
 		unsigned k = worker->class;
 
-		if (k == class || !heddle_pool_key_runs(key, k) ||
+		/* Workers of one accelerator follow each other. */
+		if (k == class || worker->node == node || !heddle_pool_key_runs(key, k) ||
 		    key->cost[k] == HEDDLE_POOL_NO_COST || key->cost[k] >= cost)
 			continue;
+		node = worker->node;
 		least_us = fmin(least_us, ready_fetch_us(task, worker->node) +
 		                              ready_return_us(task, worker->node));
 	}
