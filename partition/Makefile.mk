@@ -193,6 +193,8 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/ndrange.h \
 	partition/kernel/access/options.c \
 	partition/kernel/access/options.h \
+	partition/kernel/access/pasted.c \
+	partition/kernel/access/pasted.h \
 	partition/kernel/access/published.c \
 	partition/kernel/access/published.h \
 	partition/kernel/access/source_text.c \

@@ -44,6 +44,7 @@ unit_tests = \
 	tests/unit/kernel_direct \
 	tests/unit/kernel_index \
 	tests/unit/kernel_integers \
+	tests/unit/kernel_pasted \
 	tests/unit/kernel_records \
 	tests/unit/kernel_references \
 	tests/unit/kernel_spans \

@@ -26,6 +26,7 @@
 
 #include "partition/kernel/access/index.h"
 #include "partition/kernel/access/ndrange.h"
+#include "partition/kernel/access/pasted.h"
 #include "support/variables.h"
 #include "tools/analyse/analyse.h"
 
@@ -121,6 +122,102 @@ static int clang_run(const char **arguments, FILE *output)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+/* All of a file. @return to be freed; NULL: it cannot be read */
+static char *file_text(FILE *file)
+{
+	long size = !file || fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+	char *text = size >= 0 ? calloc(1, size + 1) : NULL;
+
+	if (text) {
+		rewind(file);
+		if (fread(text, 1, size, file) != (size_t)size)
+			text = (free(text), NULL);
+	}
+	return text;
+}
+
+/* Runs the preprocessor of OpenCL C alone, without any header.
+ * @param prologue in front of the source; NULL: none
+ * @param listed a list of macros is wanted, not the source
+ * @return its output; NULL: it failed */
+static char *preprocess(FILE *prologue, FILE *source, bool listed, char *const *options,
+                        int noptions)
+{
+	static const char *const fixed[] = {
+	    CLANG,           "-E",           "-P", "-w", "--target=spir64", "-x", "cl",
+	    "-cl-std=CL1.2", "-cl-no-stdinc"};
+	enum { NFIXED = sizeof(fixed) / sizeof(fixed[0]) };
+	const char **arguments = calloc(NFIXED + noptions + 5, sizeof(*arguments));
+	FILE *output = file_make("");
+	char paths[2][32], *text = NULL;
+	size_t n = NFIXED;
+
+	if (!arguments)
+		return NULL;
+	memcpy(arguments, fixed, sizeof(fixed));
+	for (int i = 0; i < noptions; i++)
+		arguments[n++] = options[i];
+	if (listed)
+		arguments[n++] = "-dM";
+	if (prologue) {
+		snprintf(paths[0], sizeof(paths[0]), "/dev/fd/%d", fileno(prologue));
+		arguments[n++] = "-include";
+		arguments[n++] = paths[0];
+	}
+	snprintf(paths[1], sizeof(paths[1]), "/dev/fd/%d", fileno(source));
+	arguments[n++] = paths[1];
+	if (!clang_run(arguments, output))
+		text = file_text(output);
+	fclose(output);
+	free(arguments);
+	return text;
+}
+
+static bool options_paste(char *const *options, int noptions)
+{
+	for (int i = 0; i < noptions; i++)
+		if (kernel_pastes(options[i]))
+			return true;
+	return false;
+}
+
+/* Whether a source makes a name of parts that compilers may define, and that nobody was asked for:
+ * names that are not made are asked for before this program runs.
+ * @return 0: no; an exit status */
+static int made_names_check(const char *path, char *const *options, int noptions)
+{
+	FILE *file = fopen(path, "r"), *nothing = file_make(""), *prologue = NULL, *shown = NULL;
+	char *source = file_text(file), *macros = NULL, *text = NULL, *output = NULL, name[128];
+	int status = 1;
+
+	if (source && !kernel_pastes(source) && !options_paste(options, noptions))
+		status = 0;
+	else if (source)
+		macros = preprocess(NULL, nothing, true, NULL, 0);
+	if (macros && (text = kernel_pasted_prologue(macros, source)))
+		prologue = file_make(text);
+	free(text);
+	if (prologue && (text = kernel_pasted_text(source))) {
+		shown = file_make(text);
+		output = preprocess(prologue, shown, false, options, noptions);
+		free(text);
+	}
+	if (output && kernel_pasted_unknown(output, source, name, sizeof(name))) {
+		fprintf(stderr, "heddle-analyse: it makes the name %s of parts\n", name);
+		status = INDEX_MAKES_NAME;
+	} else if (output) {
+		status = 0;
+	}
+	for (FILE **f = (FILE *[]){file, nothing, prologue, shown, NULL}, **end = f + 4; f < end;
+	     f++)
+		if (*f)
+			fclose(*f);
+	free(source);
+	free(macros);
+	free(output);
+	return status;
 }
 
 /* Makes bitcode of a source, as it is. */
@@ -365,6 +462,9 @@ int main(int argc, char **argv)
 		return help ? 0 : 2;
 	}
 	limits_set();
+	failed = made_names_check(argv[2], argv + 3, argc - 3);
+	if (failed)
+		return failed;
 	bitcode = compile(argv[2], argv[1], argv + 3, argc - 3);
 	failed = !bitcode || analyse(bitcode, argv[1]);
 	if (bitcode)

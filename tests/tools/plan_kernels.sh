@@ -120,6 +120,56 @@ EOF
 expect_kernels 0 'd.cl: fill: complete$' -D CL_DEVICE_TYPE_GPU -D CL_REAL=float "$work/d.cl"
 expect_kernels 2 'd.cl: there is no kernel in it$' -D CL_DEVICE_TYPE_GPUS "$work/d.cl"
 
+# Names made of parts, however many: none may be one that compilers define.
+made=0
+expect_made() {
+	made=$((made + 1))
+	printf '#define CAT(a, b) a##b\n#define THREE(a, b, c) a##b##c\n%b\n%s\n' "$2" \
+		'kernel void f(global int *x) { x[get_global_id(0)] = 1; }' >"$work/made$made.cl"
+	case $1 in
+	'') expect_kernels 0 ': f: complete$' "$work/made$made.cl" ;;
+	*) expect_kernels 2 'not analysed: devices may compile different code, since its source makes a name' "$work/made$made.cl"
+		grep -q "it makes the name $1 of parts$" "$work/out" || fail "$2: $(cat "$work/out")" ;;
+	esac
+}
+expect_made '' '#define _T float\n#define __device__\n__device__ CAT(_T, ) g(THREE(fl, oa, t) x) { return x; }'
+expect_made '' 'int g(int x) { return x + THREE(IN, T, _MAX); }'
+expect_made '' '#define W 1\n#if CAT(W, 0) > 3 && defined(__NV_X)\nint x = CAT(c, l_);\n#endif'
+expect_made '' '#define CL_T int\n#define _C(x) x\nCAT(_C, )(CAT(CL_T, )) g();'
+expect_made '' '#if 0\nint w = CAT(c, l_khr_fp64);\n#endif'
+expect_made __OPENCL_VERSION__ 'enum { W = CAT(__OPENCL, _VERSION__) };'
+expect_made __OPENCL_VERSION__ '#if THREE(__OPENCL, _VER, SION__) > 100\n#endif'
+expect_made __OPENCL_VERSION__ '#if W\n#elif CAT(__OPENCL, _VERSION__) > 100\n#endif'
+expect_made __OPENCL_VERSION__ '#define W CAT(__OPENCL, _VERSION__)\n#if W > 100\n#endif'
+expect_made cl_khr_fp64 '#define I(x) CAT(x, _khr_fp64)\nenum { W = I(CAT(c, l)) };'
+expect_made cl_khr_fp64 '#define P(a) c##a##_khr_fp64\nenum { W = P(l) };'
+expect_made CL_VERSION_2_0 '#define CL_V\nenum { W = CAT(CL_V, ERSION_2_0) };'
+expect_made FP_FAST_FMA 'enum { W = CAT(FP_, FAST_FMA) };'
+expect_made linux 'enum { W = THREE(li, nu, x) };'
+expect_made i386 'enum { W = CAT(i, 386) };'
+expect_made _LP64 '#define E\n#define M(a) N(a)\n#define N(a) a##_##LP64\nenum { W = M(E) };'
+expect_made __LINE__ '#define L CAT(__LI, NE__)\nenum { W = L };'
+expect_made _Pragma 'CAT(_Pr, agma)("push_macro(\\"f\\")")'
+expect_made __X '#define V(t, n) t%:%:n\nenum { W = V(_, _X) };'
+
+# Code for other languages, and files that are not there, are left out if answers say so.
+cat >"$work/f.cl" <<'EOF'
+#ifdef __cplusplus
+#include <vector>
+int line = __LINE__;
+#elif defined(__OPENCL_VERSION__)
+#ifdef OTHER
+#include "other_there.h"
+#endif
+kernel void f(global int *x) { x[get_global_id(0)] = 1; }
+#else
+__builtin_none
+#endif
+EOF
+expect_kernels 0 'f.cl: f: complete$' "$work/f.cl"
+expect_kernels 2 'not analysed' -D __cplusplus "$work/f.cl"
+expect_kernels 2 'not analysed: it includes' -D OTHER "$work/f.cl"
+
 expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/c.cl"
 grep -q 'error: endless.h includes itself without an end' "$work/out" || fail "$(cat "$work/out")"
 

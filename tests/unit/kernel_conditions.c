@@ -116,22 +116,23 @@ static void other_code(void **state)
 	    {"#define V __OPENCL_VERSION__\n#if V\nx\n#endif", "__OPENCL_VERSION__\n"},
 	    {"int w = __OPENCL_\\\nVERSION__;", "__OPENCL_VERSION__\n"},
 	    {"int w = cl_khr_fp64;", "cl_khr_fp64\n"},
-	    /* Where names are made of parts: a guard's name, and names of limits. */
-	    {"#ifndef __own_h\n#define __own_h\n#define P(t) t##_MAX + t ## _MIN\nint w = P(INT);\n"
-	     "#endif",
-	     "__own_h\n"},
-	    {"#define _W(x, t) w_##t (x)\nint w = _W(1, A) + _W (2, B);\n#undef _W\n", "_W\n"},
 	    /* Whether a compiler has a function of its own. */
 	    {"#if A && __has_builtin ( __builtin_assume )\n__builtin_assume(x > 1);\n#endif",
 	     "__has_builtin(__builtin_assume)\n"},
 	    {"#ifndef __has_builtin\n#define __has_builtin(x) 0\n#endif\n"
 	     "#if __has_builtin(__builtin_expect) || __X\nx = __builtin_expect(y, 1);\n#endif",
 	     "__has_builtin\n__has_builtin(__builtin_expect)\n__X\n"},
-	    {"#define V(t, n) t##n\n#define CL_DTYPE float\nV(CL_DTYPE, 4) x;\n", "CL_DTYPE\n"},
-	    /* What is made begins with other letters. */
-	    {"#define S(e) s##e\nc.l_x = a.S(0) + cl + _x;\n", ""},
-	    {"#ifndef E\n#define E\n#define N(a, b) a##_##b\nint N(f, X) = g();\n#endif\n", ""},
-	    {"#define V(t, n) t##n\n#if Q(1) && __X\nV(x, y)\n#endif", "Q\n__X\n"},
+	    /* Parts of names as all others. */
+	    {"#define V(t, n) t##n\n#define _W x\nV(_W, 4) y = INT##_MAX;\n", "_W\n_MAX\n"},
+	    /* Code for other languages: devices are asked whether it is. */
+	    {"#ifdef __cplusplus\n#include <x>\n__X\n#elif !defined(__OPENCL_VERSION__)\n__Y\n"
+	     "#else\nint x;\n#endif\n",
+	     "__cplusplus\n__OPENCL_VERSION__\n"},
+	    {"#if defined(__CUDACC__) && defined(X)\n__X\n#endif\n", "__CUDACC__\n"},
+	    {"#ifdef __cplusplus\n__X\n#endif\n#define __cplusplus\n", "__cplusplus\n__X\n"},
+	    {"#if __cplusplus > 1\n__X\n#endif\n", "__cplusplus\n__X\n"},
+	    /* Answers decide whether a file is included. */
+	    {"#ifdef Q\n#if 1\n#include \"x.h\"\n#endif\n#else\n#include X\n#endif\n", "Q\n"},
 	};
 	char why[128], *asked;
 
@@ -173,48 +174,16 @@ static void unclear_code(void **state)
 	    {"#if __has_builtin(__builtin_x)\n__builtin_x();\n#endif",
 	     "its source has __builtin_x,"},
 	    {"#ifdef get_global_id\nx\n#endif", "get_global_id"},
-	    {"#define CAT(a, b) a##b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
-	    {"#define P(t) t##_MAX + _MAX\n", "its source has _MAX,"},
-	    {"#define P(t) _MAX##t\n", "its source has _MAX,"},
-	    {"#define P(t) t##_MAX__\n", "its source has _MAX__,"},
-	    {"#define __P(t) t##__X\n", "its source has __X,"},
-	    {"#define __LINE__ t##_MAX\n", "its source has __LINE__,"},
-	    {"#define V(t, n) t##n\n#define _W x\nV(_W, 4) y;", "its source has _W,"},
-	    {"#define V(t, n) t##n\n#define _W(x) x\nV(_W, 4)(y);", "its source has _W,"},
-	    {"#define V(t) t##_W(1)\n#define _W(x) x\nV(4)(y);", "its source has _W,"},
-	    {"#define V(t, n) t##n\n#define _W(x) x\nV(_W\n(1), 4);", "its source has _W,"},
-	    {"#define V(t, n) t##n\n_W(1);", "its source has _W,"},
-	    {"#define V(t, n) t##n\nint w = V(CL_DTYPE, 4);", "its source has CL_DTYPE,"},
-	    {"#define V(t, n) t##n\n#define CL_V\nint w = V(CL_V, ERSION_1_2);",
-	     "its source has CL_V,"},
-	    {"#define V(t, n) t##n\n#define CL_VERSION_\nint w = V(CL_VERSION_, 2_0);",
-	     "its source has CL_VERSION_,"},
-	    {"#define CAT(a, b) a%:%:b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
-	    {"#define V(t) t ## _W(1)\n#define _W(x) x\nV(4)(y);", "its source has _W,"},
-	    {"#define V(a, b) a##b\n#if V(__OPENCL, _VERSION__) > 120\nx\n#endif",
-	     "its source asks for __OPENCL,"},
 	    {"#define B printf\n#if __has_builtin(B)\nx\n#endif",
 	     "its source asks for __has_builtin,"},
-	    /* None of the parts alone is what compilers define. */
-	    {"#define CAT(a, b) a##b\nint w = CAT(c, l_khr_fp64);", "begins with cl_,"},
-	    {"#define CAT(a, b) a##b\nint w = CAT(CAT(c, l), _khr_fp64);", "begins with cl_,"},
-	    {"#define P(a) c##a##_khr_fp64\nint w = P(l);", "begins with cl_,"},
-	    {"#define CAT(a, b) a##b\nint w = CAT(C, L_VERSION_2_0);", "begins with CL_,"},
-	    {"#define CAT(a, b) a##b\nint w = CAT(FP_, FAST_FMA);", "begins with FP_FAST_,"},
-	    {"#define CAT(a, b) a##b\nint w = CAT(l, inux);", "begins with linux,"},
-	    {"#define CAT(a, b) a##b\nint w = CAT(i, 386);", "begins with i386,"},
-	    {"#define CAT(a, b) a##b\nint w = CAT(_, LP64);", "begins with __,"},
-	    {"#define P(a) a##_##OPENCL_VERSION__\nint w = P(_);", "begins with __,"},
-	    {"#define N(a, b) a##_##b\nint w = N(,LP64);", "begins with __,"},
-	    {"#define N(a) a##_##LP64\nint w = N();", "begins with __,"},
-	    {"#define E\n#define M(a) N(a)\n#define N(a) a##_##LP64\nint w = M(E);",
-	     "begins with __,"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
 	    {"?\?=ifdef X\n#endif", "trigraphs"},
 	    {"#include \"x.h\"\n", "includes"},
 	    {"int x;\n  /* */ #  include <x.h>", "includes"},
 	    {"#import \"x.h\"\n", "includes"},
 	    {"#inc\\\nlude \"x.h\"\n", "includes"},
+	    {"#ifdef Q\n#endif\n#include \"x.h\"\n", "includes"},
+	    {"#ifdef A\n#include \"x.h\"\n#elif Q\n#endif\n", "includes"},
 	};
 	char why[128], cut[4], *asked;
 
@@ -296,6 +265,31 @@ static void included(void **state)
 	assert_int_equal(system(path), 0);
 }
 
+static void forbidden(void **state)
+{
+	char text[] = "x # include <x.h>\n#include \"x.h\"\n /* */ # include_next X\n"
+	              "# import <y>\n#embed z\n// \n#define include \"\n#include\n";
+
+	kernel_includes_forbid(text);
+	assert_string_equal(text, "x # include <x.h>\n#error   \"x.h\"\n /* */ # error        X\n"
+	                          "# error  <y>\n#error z\n// \n#define include \"\n#error  \n");
+}
+
+/* What is presumed, the analysis sees. */
+static void presumed(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	kernel_conditions_presume(out, "X\n__cplusplus\n__OPENCL_VERSION__\n__CUDACC__X\n");
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, "#ifndef __OPENCL_VERSION__\n#error\n#endif\n"
+	                          "#ifdef __cplusplus\n#error\n#endif\n");
+	free(text);
+}
+
 static void options(void **state)
 {
 	static const char *const known[] = {"", " -DA\t-D B=2 -I x -Iy -w -Werror ",
@@ -324,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(same_code),    cmocka_unit_test(other_code),
 	    cmocka_unit_test(unclear_code), cmocka_unit_test(included),
+	    cmocka_unit_test(forbidden),    cmocka_unit_test(presumed),
 	    cmocka_unit_test(options),
 	};
 

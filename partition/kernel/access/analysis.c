@@ -243,6 +243,8 @@ static int exit_error(int status)
 		return -E2BIG;
 	case INDEX_TOO_SLOW:
 		return -ETIMEDOUT;
+	case INDEX_MAKES_NAME:
+		return -ENOTSUP;
 	default:
 		return -EINVAL;
 	}
@@ -380,6 +382,11 @@ static void failed(int error, char why[KERNEL_WHY])
 	case -EINVAL:
 		snprintf(why, KERNEL_WHY, "it does not compile for heddle-analyse");
 		break;
+	case -ENOTSUP:
+		snprintf(why, KERNEL_WHY,
+		         "devices may compile different code, since its source makes a name of "
+		         "parts that compilers may define");
+		break;
 	case -ETIMEDOUT:
 		snprintf(why, KERNEL_WHY, "that takes longer than %d s (HEDDLE_ANALYSE_LIMIT)",
 		         (int)heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT));
@@ -450,6 +457,27 @@ int kernel_analyse_asks(const char *source, const char *options, char **asked, c
 	return error;
 }
 
+/* Puts a source behind the answers to what it asks. */
+static int answers_join(const char *asked, const char *answers, char *expanded, char **text)
+{
+	size_t size;
+	FILE *out = open_memstream(text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	/* It must be compiled as it was read. */
+	kernel_includes_forbid(expanded);
+	/* Loops are easier to understand than many copies of what is in them. */
+	source_unrolling_blank(expanded);
+	if (*asked) {
+		fputs(answers, out);
+		kernel_conditions_presume(out, asked);
+		fputs("#line 1\n", out);
+	}
+	fputs(expanded, out);
+	return fclose(out) ? -ENOMEM : 0;
+}
+
 /* The source behind the answers to what it asks. */
 static int answered(const char *source, const char *options, const char *answers, char **text,
                     char why[KERNEL_WHY])
@@ -465,13 +493,10 @@ static int answered(const char *source, const char *options, const char *answers
 		         "is defined",
 		         (int)strcspn(asked, "\n"), asked);
 		error = -ENOTSUP;
-	} else if (asprintf(text, "%s%s%s", *asked ? answers : "", *asked ? "#line 1\n" : "",
-	                    expanded) < 0) {
-		snprintf(why, KERNEL_WHY, "%s", strerror(ENOMEM));
-		error = -ENOMEM;
 	} else {
-		/* Loops are easier to understand than many copies of what is in them. */
-		source_unrolling_blank(*text);
+		error = answers_join(asked, answers, expanded, text);
+		if (error)
+			snprintf(why, KERNEL_WHY, "%s", strerror(-error));
 	}
 	free(expanded);
 	free(asked);

@@ -102,13 +102,39 @@ static bool is_unclear(const char *name, size_t length)
 	return begins_with_any(name, beginnings) || source_is_any(name, length, words);
 }
 
+bool kernel_conditions_foreign(const char *name, size_t length)
+{
+	return (is_reserved(name, length) && !is_language(name, length)) ||
+	       !strncmp(name, "heddle_has_", strlen("heddle_has_"));
+}
+
+/* Names that tell OpenCL C from other languages. Files for both have code of theirs that no
+ * compiler of OpenCL C reads. */
+static const struct {
+	const char *name;
+	bool defined; /* by OpenCL C */
+} languages[] = {
+    {"__OPENCL_VERSION__", true}, {"__cplusplus", false}, {"__CUDACC__", false},
+    {"__CUDA_ARCH__", false},     {"__HIPCC__", false},
+};
+
+enum { NLANGUAGES = sizeof(languages) / sizeof(languages[0]) };
+
+void kernel_conditions_presume(FILE *out, const char *asked)
+{
+	for (int i = 0; i < NLANGUAGES; i++)
+		for (const char *at = asked; *at; at = source_next_line(at))
+			if (source_is_word(at, strcspn(at, "\n"), languages[i].name))
+				fprintf(out, "#if%sdef %s\n#error\n#endif\n",
+				        languages[i].defined ? "n" : "", languages[i].name);
+}
+
 /* ---- what is asked ---- */
 
 /* A source and its options; copies. */
 struct walk {
 	char *code, *options;
-	bool pastes;         /* it makes names of parts */
-	char no_parts[2048]; /* reserved names that are no parts, a line each */
+	bool pastes; /* it makes names of parts */
 	FILE *asked;
 	char *why;
 	size_t size;
@@ -154,103 +180,6 @@ static int refuse(const struct walk *walk, const char *where, const char *name, 
 	return -ENOTSUP;
 }
 
-/* Whether a name is the end of one that is made of parts, as INT_MAX of `type##_MAX`. No compiler
- * has such a name but those of limits, which are the same everywhere. */
-static bool ends_limit(const char *line, const char *name, size_t length)
-{
-	static const char *const words[] = {"_MAX",     "_MIN",     "_EPSILON", "_DIG", "_MANT_DIG",
-	                                    "_MAX_EXP", "_MIN_EXP", "_RADIX",   NULL};
-
-	while (name > line && strchr(" \t", name[-1]))
-		name--;
-	return name - line >= 2 && name[-1] == '#' && name[-2] == '#' &&
-	       source_is_any(source_skip_blanks(name), length, words);
-}
-
-/* Whether "##" is in front of a name, which makes it a part of another, or "#". */
-static bool follows_paste(const char *line, const char *name)
-{
-	while (name > line && strchr(" \t", name[-1]))
-		name--;
-	return name > line && name[-1] == '#';
-}
-
-/* Whether "##" is behind a name. */
-static bool precedes_paste(const char *end)
-{
-	end = source_skip_blanks(end);
-	return end[0] == '#' && end[1] == '#';
-}
-
-/* Whether the source defines a macro with parameters and has its name in front of brackets alone,
- * so that it is no beginning of a name that is made of parts. */
-static bool is_only_called(const struct walk *walk, const char *name, size_t length)
-{
-	static const char *const questions[] = {"ifdef", "ifndef", "undef", NULL};
-	bool defined = false;
-	size_t n;
-
-	for (const char *line = walk->code; *line; line = source_next_line(line)) {
-		const char *word = source_directive(line, &n);
-		bool asks = word && source_is_any(word, n, questions);
-		bool defines = is_about(line, "define", name, length);
-
-		for (const char *at = line; !asks && (at = name_next(at, &n)); at += n) {
-			const char *end = defines ? at + n : source_skip_blanks(at + n);
-
-			if (n != length || strncmp(at, name, length))
-				continue;
-			if (*end != '(' || follows_paste(line, at))
-				return false;
-			defined |= defines;
-			defines = false;
-		}
-	}
-	return defined;
-}
-
-/* Whether the source or an option defines a name that begins with CL_, and no compiler has a longer
- * one: so what is made of it and other parts is no name of a compiler. */
-static bool is_begun_by_nobody(const struct walk *walk, const char *name, size_t length)
-{
-	static const char *const theirs[] = {
-	    "CL_COMPLETE",  "CL_KHRONOS", "CL_QUEUED",  "CL_RUNNING",
-	    "CL_SUBMITTED", "CL_TARGET",  "CL_VERSION", NULL};
-
-	if (strncmp(name, "CL_", 3))
-		return false;
-	for (const char *const *their = theirs; *their; their++) {
-		size_t n = strlen(*their);
-
-		if (!strncmp(name, *their, n < length ? n : length))
-			return false;
-	}
-	return is_defined(walk, name, length);
-}
-
-/* Whether a line of a text begins with a name and ends there. */
-static bool has_line(const char *text, const char *name, size_t length)
-{
-	for (; *text; text = source_next_line(text))
-		if (!strncmp(text, name, length) && text[length] == '\n')
-			return true;
-	return false;
-}
-
-/* Whether what is made of a name and other parts may be a name of a compiler. */
-static bool is_part(struct walk *walk, const char *name, size_t length)
-{
-	size_t used = strlen(walk->no_parts);
-
-	if (!walk->pastes || has_line(walk->no_parts, name, length))
-		return false;
-	if (used + length + 2 > sizeof(walk->no_parts) ||
-	    (!is_begun_by_nobody(walk, name, length) && !is_only_called(walk, name, length)))
-		return true;
-	snprintf(walk->no_parts + used, length + 2, "%.*s\n", (int)length, name);
-	return false;
-}
-
 static const char HAS_BUILTIN[] = "__has_builtin";
 
 /* The name, or the whole question `__has_builtin(NAME)`.
@@ -275,21 +204,9 @@ static int builtin_ask(const struct walk *walk, const char *at, size_t *n)
 	return 0;
 }
 
-/* Whether a condition has a macro of the source in front of brackets, which may make names. */
-static bool calls_own(const struct walk *walk, const char *line)
-{
-	size_t n;
-
-	for (; (line = name_next(line, &n)); line += n)
-		if (*source_skip_blanks(line + n) == '(' && is_defined(walk, line, n))
-			return true;
-	return false;
-}
-
 /* Names of a condition. */
 static int condition_ask(struct walk *walk, const char *line)
 {
-	bool calls = calls_own(walk, line);
 	size_t n;
 
 	for (; (line = name_next(line, &n)); line += n) {
@@ -302,8 +219,7 @@ static int condition_ask(struct walk *walk, const char *line)
 				return status;
 			continue;
 		}
-		if (is_unclear(line, n) ||
-		    (calls && is_reserved(line, n) && is_part(walk, line, n)))
+		if (is_unclear(line, n))
 			return refuse(walk, "source asks for", line, n);
 		if (is_foreign(line, n) || !is_defined(walk, line, n))
 			fprintf(walk->asked, "%.*s\n", (int)n, line);
@@ -311,186 +227,15 @@ static int condition_ask(struct walk *walk, const char *line)
 	return 0;
 }
 
-/* ---- names that parts make ---- */
-
-/* Beginnings of names that a compiler may have defined, then whole names. Where a part is _, what
- * follows may be _ or a capital: the first stands for both. */
-static const char *const made[] = {"__",       "cl_",   "CL_",  "cles_", "FP_FAST_",
-                                   "FP_ILOGB", "linux", "unix", "i386"};
-
-enum { MADE_N = sizeof(made) / sizeof(made[0]), MADE_LENGTH = 8, MADE_WORDS = 6 };
-
-/* Whether a name is there that has letters [i] to [j] of a beginning; where j is its end, the name
- * may go on, but for words. */
-struct parts {
-	bool there[MADE_N][MADE_LENGTH][MADE_LENGTH + 1];
-};
-
-static void part_add(struct parts *parts, const char *name, size_t length, bool is_first)
-{
-	for (int m = 0; m < MADE_N; m++) {
-		size_t end = strlen(made[m]);
-
-		for (size_t i = 0, j; i < end; i++) {
-			for (j = i; j < end && j - i < length; j++)
-				if (name[j - i] != made[m][j])
-					break;
-			if (j - i < length && (j < end || m >= MADE_WORDS))
-				continue;
-			/* A whole beginning is what code_ask() looks at. */
-			parts->there[m][i][j] |= i || (is_first && j < end);
-		}
-	}
-}
-
-/* Whether a line defines a macro that makes a name of a parameter and what follows it. */
-static bool begins_with_parameter(const char *line)
-{
-	const char *next = source_next_line(line), *parameters, *end;
-	size_t n, length;
-
-	parameters = source_directive(line, &n);
-	if (!parameters || !source_is_word(parameters, n, "define"))
-		return false;
-	parameters = source_skip_blanks(parameters + n);
-	parameters += source_name_length(parameters);
-	end = *parameters == '(' ? parameters + strcspn(parameters, ")\n") : parameters;
-	for (const char *at = end; (at = name_next(at, &n)) && at < next; at += n) {
-		if (follows_paste(line, at) || !precedes_paste(at + n))
-			continue;
-		if (source_is_word(at, n, "__VA_ARGS__"))
-			return true;
-		for (const char *p = parameters; (p = name_next(p, &length)) && p < end;
-		     p += length)
-			if (length == n && !strncmp(at, p, n))
-				return true;
-	}
-	return false;
-}
-
-/* Whether a line defines a macro that stands for nothing, and another line has it. */
-static bool has_nothing(const struct walk *walk, const char *line)
-{
-	static const char *const others[] = {"if",      "ifdef",    "ifndef", "elif", "define",
-	                                     "elifdef", "elifndef", "undef",  NULL};
-	const char *name = source_directive(line, &(size_t){0}), *body;
-	size_t length, n;
-
-	name = source_skip_blanks(name + strlen("define"));
-	length = source_name_length(name);
-	body = name + length;
-	if (*body == '(')
-		body += strcspn(body, ")\n") + 1;
-	if (!strchr("\n", *source_skip_blanks(body)))
-		return false;
-	for (line = walk->code; *line; line = source_next_line(line)) {
-		const char *at = source_directive(line, &n);
-
-		/* Its own name, or what a condition asks for. */
-		at = at && source_is_any(at, n, others) ? source_skip_blanks(at + n) : line;
-		if (at != line && source_name_length(at) == length && !strncmp(at, name, length))
-			continue;
-		for (; (at = name_next(at, &n)); at += n)
-			if (n == length && !strncmp(at, name, length))
-				return true;
-	}
-	return false;
-}
-
-/* Whether parameters of macros may stand for nothing. */
-static bool has_empty_parameters(const struct walk *walk)
-{
-	const char *code = walk->code, *name;
-	size_t n;
-
-	for (const char *at = code; (at = strpbrk(at, "(,")); at++) {
-		const char *next = at + 1 + strspn(at + 1, " \t\v\f\n");
-
-		if (*next == ',' || (*next == ')' && *at == ','))
-			return true;
-		if (*next != ')')
-			continue;
-		for (name = at; name > code && strchr(" \t\n", name[-1]);)
-			name--;
-		for (n = 0; name > code && source_in_name(name[-1]); n++)
-			name--;
-		if (source_has(code, "define", name, n))
-			return true;
-	}
-	for (const char *line = code; *line; line = source_next_line(line)) {
-		const char *word = source_directive(line, &n);
-
-		if (word && source_is_word(word, n, "define") && has_nothing(walk, line))
-			return true;
-	}
-	return strstr(walk->options, "= ") || strstr(code, "__VA_ARGS__") ||
-	       (*walk->options && walk->options[strlen(walk->options) - 1] == '=');
-}
-
-/* Adds all names and numbers of a text. */
-static void parts_add(struct parts *parts, const char *text, bool any, bool empty)
-{
-	for (const char *line = text, *end; *line; line = end) {
-		end = source_next_line(line);
-		for (const char *at = line; at < end;) {
-			size_t n = source_name_length(at);
-			bool behind = follows_paste(line, at);
-
-			if (n)
-				part_add(parts, at, n,
-				         any ? empty || !behind
-				             : !behind && precedes_paste(at + n));
-			at += n ? n : 1;
-		}
-	}
-}
-
-/* Whether names of the source, one behind the other, may make one that a compiler has defined, as
- * c and l_khr_fp64 do. */
-static int made_refuse(const struct walk *walk)
-{
-	struct parts parts = {0};
-	char *copy = strdup(walk->options), *rest = copy, *definition;
-	bool any = strstr(walk->options, "##"), empty = has_empty_parameters(walk);
-
-	if (!copy)
-		return -ENOMEM;
-	for (const char *line = walk->code; !any && *line; line = source_next_line(line))
-		any = begins_with_parameter(line);
-	while ((definition = kernel_option_definition_take(&rest)))
-		parts_add(&parts, definition, any, empty);
-	free(copy);
-	parts_add(&parts, walk->code, any, empty);
-	for (int m = 0; m < MADE_N; m++) {
-		bool reached[MADE_LENGTH + 1] = {true};
-		size_t end = strlen(made[m]);
-
-		/* A word of more than two parts would be one of single letters. */
-		for (size_t i = 0; i < end; i++)
-			for (size_t j = i + 1; reached[i] && j <= end; j++)
-				if (m < MADE_WORDS || !i || j == end)
-					reached[j] |= parts.there[m][i][j];
-		if (reached[end]) {
-			snprintf(walk->why, walk->size,
-			         "devices may compile different code, since its source may make a "
-			         "name of parts that begins with %s, which compilers define",
-			         made[m]);
-			return -ENOTSUP;
-		}
-	}
-	return 0;
-}
-
-/* Names of other code. Where names are made of parts, the parts are not the names. */
+/* Names of other code. */
 static int code_ask(struct walk *walk, const char *line, const char *where)
 {
-	const char *begin = line;
 	size_t n;
 
 	for (; (line = name_next(line, &n)); line += n) {
-		if (!is_reserved(line, n) || is_language(line, n) || ends_limit(begin, line, n))
+		if (!is_reserved(line, n) || is_language(line, n))
 			continue;
-		if (is_unclear(line, n) || is_part(walk, line, n))
+		if (is_unclear(line, n))
 			return refuse(walk, where, line, n);
 		fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
@@ -505,6 +250,7 @@ struct group {
 	bool outside; /* it is left out as a whole */
 	bool taken;   /* one of its branches is what all compilers take */
 	bool skipped; /* the present branch is left out */
+	bool unclear; /* answers decide whether the present branch is */
 };
 
 static bool begins_group(const char *word, size_t n)
@@ -592,15 +338,37 @@ static bool line_ends(const char *at)
 	return !*at || *at == '\n';
 }
 
+/* Of a name that tells OpenCL C from other languages: whether it is defined. Devices are asked for
+ * it, see kernel_conditions_presume().
+ * @return -1: it is another name, or the source or the options define it or not */
+static int language_decide(const struct walk *walk, const char *name, size_t length)
+{
+	for (int i = 0; i < NLANGUAGES; i++) {
+		if (!source_is_word(name, length, languages[i].name))
+			continue;
+		if (is_defined(walk, name, length) ||
+		    source_has(walk->code, "undef", name, length) ||
+		    strstr(walk->code, "pop_macro"))
+			return -1;
+		fprintf(walk->asked, "%s\n", languages[i].name);
+		return languages[i].defined;
+	}
+	return -1;
+}
+
 /* Of a question whether an option or the source defines a name, which begins at `*at` with the
  * name. @return 1: all compilers say yes; 0: all say no; -1: that is not clear */
 static int name_decide(const struct walk *walk, const char *place, bool negative, const char **at)
 {
 	size_t length = source_name_length(*at);
 	const char *name = *at;
+	int defined;
 
 	*at += length;
-	return length && stays_defined(walk, place, name, length) ? !negative : -1;
+	if (length && stays_defined(walk, place, name, length))
+		return !negative;
+	defined = language_decide(walk, name, length);
+	return defined < 0 ? -1 : defined != negative;
 }
 
 /* Of "defined" and "!defined", with "&&" between: one that says no is enough.
@@ -663,6 +431,8 @@ static int branch_begin(struct walk *walk, struct group *group, const char *word
 		return 0;
 	if (!source_is_word(word, n, "else"))
 		decision = decide(walk, word, n);
+	/* So it is of all later branches. */
+	group->unclear |= decision < 0;
 	group->taken = decision > 0;
 	group->skipped = !decision;
 	return decision < 0 ? condition_ask(walk, word + n) : 0;
@@ -692,11 +462,15 @@ static bool defines_unused(const struct walk *walk, const char *word, size_t n)
 	return copy && !found;
 }
 
-static int directive_ask(struct walk *walk, const char *word, size_t n)
+/* @param group that has the line */
+static int directive_ask(struct walk *walk, const struct group *group, const char *word, size_t n)
 {
 	static const char *const harmless[] = {"pragma", "error", "warning", "line", NULL};
 	static const char *const includes[] = {"include", "import", "include_next", "embed", NULL};
 
+	/* Where answers take the branch, analysis fails. */
+	if (source_is_any(word, n, includes) && group->unclear)
+		return 0;
 	if (source_is_any(word, n, includes)) {
 		snprintf(walk->why, walk->size,
 		         "it includes a file that is in no folder of -I, or by other means than "
@@ -743,14 +517,15 @@ static int source_ask(struct walk *walk)
 				status = end ? 0 : -EINVAL;
 				continue;
 			}
-			groups[++depth] = (struct group){.outside = group->skipped};
+			groups[++depth] =
+			    (struct group){.outside = group->skipped, .unclear = group->unclear};
 			status = branch_begin(walk, &groups[depth], word, n);
 		} else if (word && begins_branch(word, n) && depth) {
 			status = branch_begin(walk, group, word, n);
 		} else if (word && source_is_word(word, n, "endif") && depth) {
 			depth--;
 		} else if (!group->skipped) {
-			status = word ? directive_ask(walk, word, n)
+			status = word ? directive_ask(walk, group, word, n)
 			              : code_ask(walk, line, "source has");
 		}
 	}
@@ -811,11 +586,8 @@ int kernel_conditions_ask(const char *source, const char *options, char **asked,
 		source_lines_join(walk.code);
 		source_unrolling_operators_blank(walk.code);
 		source_comments_blank(walk.code);
-		walk.pastes =
-		    strstr(walk.code, "##") || strstr(walk.code, "%:#") || strstr(options, "##");
-		status = walk.pastes ? made_refuse(&walk) : 0;
-		if (!status)
-			status = definitions_ask(&walk);
+		walk.pastes = strstr(walk.code, "##") || strstr(options, "##");
+		status = definitions_ask(&walk);
 		if (!status)
 			status = source_ask(&walk);
 	}

@@ -279,3 +279,25 @@ int kernel_includes_expand(const char *source, const char *options, char **expan
 		*expanded = text;
 	return status;
 }
+
+void kernel_includes_forbid(char *text)
+{
+	static const char *const words[] = {"include", "import", "include_next", "embed", NULL};
+	bool line_begins = true;
+	size_t length;
+
+	for (char *at = text; *at;) {
+		const char *end = source_opaque_end(at), *word;
+
+		if (line_begins && *at == '#') {
+			word = skip_space(at + 1);
+			length = source_name_length(word);
+			if (source_is_any(word, length, words))
+				memcpy(text + (word - text), length == 5 ? "error" : "error       ",
+				       length);
+		}
+		line_begins = *at == '\n' ||
+		              (line_begins && strchr(" \t\v\f/", *at) && (*at != '/' || end > at));
+		at += end > at ? end - at : 1;
+	}
+}

@@ -20,4 +20,7 @@
 int kernel_includes_expand(const char *source, const char *options, char **expanded, char *why,
                            size_t size);
 
+/** Makes an error of each directive that includes a file: no compiler may find one. */
+void kernel_includes_forbid(char *text);
+
 #endif

@@ -55,9 +55,11 @@
 #define INDEX_ALL "-"
 
 /** The exit status of heddle-analyse where a kernel is too large to describe, and the one behind
- * INDEX_FAILED where that takes longer than HEDDLE_ANALYSE_LIMIT. */
+ * INDEX_FAILED where that takes longer than HEDDLE_ANALYSE_LIMIT. Of a whole source: it makes a
+ * name of parts that compilers may define, and nobody was asked for. */
 #define INDEX_TOO_LARGE 5
 #define INDEX_TOO_SLOW 6
+#define INDEX_MAKES_NAME 7
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \

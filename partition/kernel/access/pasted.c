@@ -1,0 +1,206 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/access/conditions.h"
+#include "partition/kernel/access/pasted.h"
+#include "partition/kernel/access/source_text.h"
+
+bool kernel_pastes(const char *text)
+{
+	return strstr(text, "##") || strstr(text, "%:");
+}
+
+/* ---- answers, in front of a source ---- */
+
+/* Behind the answers. */
+static const char *answers_end(const char *source)
+{
+	const char *end = strstr(source, "#line 1\n");
+
+	return end && (*source == '#' || end == source) ? end : source;
+}
+
+/* Whether the answers are about a name. */
+static bool is_answered(const char *source, const char *name, size_t length)
+{
+	const char *end = answers_end(source);
+
+	for (const char *line = source; line < end; line = source_next_line(line)) {
+		size_t n = 0;
+		const char *word = source_directive(line, &n);
+
+		word = word ? source_skip_blanks(word + n) : line;
+		if (source_name_length(word) == length && !strncmp(word, name, length))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what the preprocessor reads ---- */
+
+/* Prints what a condition says as code. */
+static void condition_show(FILE *out, const char *line)
+{
+	static const char *const questions[] = {"if", "elif", NULL};
+	size_t n = 0;
+	const char *word = source_directive(line, &n);
+
+	if (word && source_is_any(word, n, questions))
+		fprintf(out, "(%.*s);\n", (int)strcspn(word + n, "\n"), word + n);
+}
+
+/* Prints what the conditions of a group say. A later one is only asked if the branches in front of
+ * it are left out, so that names mean the same here. */
+static void group_show(FILE *out, const char *line)
+{
+	static const char *const begins[] = {"if", "ifdef", "ifndef", NULL};
+	unsigned depth = 0;
+
+	for (; *line; line = source_next_line(line)) {
+		size_t n = 0;
+		const char *word = source_directive(line, &n);
+
+		if (!word)
+			continue;
+		depth += source_is_any(word, n, begins);
+		if (depth == 1)
+			condition_show(out, line);
+		if (source_is_word(word, n, "endif") && !--depth)
+			return;
+	}
+}
+
+/* Whether a line is a pragma that says nothing of names. The others lack what stood in quotes, and
+ * the preprocessor fails. */
+static bool is_idle_pragma(const char *line)
+{
+	static const char *const names[] = {"push_macro", "pop_macro", NULL};
+	size_t n = 0;
+	const char *word = source_directive(line, &n);
+
+	if (!word || !source_is_word(word, n, "pragma"))
+		return false;
+	word = source_skip_blanks(word + n);
+	return !source_is_any(word, source_name_length(word), names);
+}
+
+char *kernel_pasted_text(const char *source)
+{
+	static const char *const begins[] = {"if", "ifdef", "ifndef", NULL};
+	char *copy = strdup(source), *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (copy && out) {
+		source_lines_join(copy);
+		source_comments_blank(copy);
+		/* Answers ask for nothing. */
+		fprintf(out, "%.*s", (int)(answers_end(copy) - copy), copy);
+		for (const char *line = answers_end(copy), *next; *line; line = next) {
+			size_t n = 0;
+			const char *word = source_directive(line, &n);
+
+			next = source_next_line(line);
+			if (word && source_is_any(word, n, begins))
+				group_show(out, line);
+			if (!is_idle_pragma(line))
+				fprintf(out, "%.*s", (int)(next - line), line);
+		}
+	}
+	if (out && fclose(out))
+		copy = (free(copy), NULL);
+	if (!copy) {
+		free(text);
+		return NULL;
+	}
+	free(copy);
+	return text;
+}
+
+/* Macros that no list has. */
+static const char *const built_in[] = {
+    "__LINE__",
+    "__FILE__",
+    "__DATE__",
+    "__TIME__",
+    "__TIMESTAMP__",
+    "__COUNTER__",
+    "__INCLUDE_LEVEL__",
+    "__BASE_FILE__",
+    "__FILE_NAME__",
+    "_Pragma",
+    "__has_attribute",
+    "__has_declspec_attribute",
+    "__has_extension",
+    "__has_feature",
+    "__has_include",
+    "__has_include_next",
+    "__has_cpp_attribute",
+    "__has_c_attribute",
+    "__has_warning",
+    "__is_identifier",
+    "__has_constexpr_builtin",
+    "__building_module",
+    "__MODULE__",
+    "__is_target_arch",
+    "__is_target_vendor",
+    "__is_target_os",
+    "__is_target_environment",
+    "__FLT_EVAL_METHOD__",
+};
+
+char *kernel_pasted_prologue(const char *macros, const char *source)
+{
+	static const char has[] = "__has_builtin";
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (const char *line = macros; *line; line = source_next_line(line)) {
+		size_t n = 0;
+		const char *word = source_directive(line, &n);
+
+		if (!word || !source_is_word(word, n, "define"))
+			continue;
+		word = source_skip_blanks(word + n);
+		fprintf(out, "#undef %.*s\n", (int)source_name_length(word), word);
+	}
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
+		fprintf(out, "#undef %s\n", built_in[i]);
+	if (is_answered(source, has, strlen(has)) || !strstr(source, has))
+		fprintf(out, "#undef %s\n", has);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* ---- what it leaves ---- */
+
+bool kernel_pasted_unknown(const char *output, const char *source, char *name, size_t size)
+{
+	for (const char *at = output, *end; *at; at = end) {
+		size_t n = source_name_length(at);
+
+		end = n ? at + n : source_opaque_end(at);
+		if (*at == '#' && (at == output || at[-1] == '\n')) /* a pragma */
+			end = at + strcspn(at, "\n");
+		end += end == at;
+		if (!n || isdigit((unsigned char)*at) || !kernel_conditions_foreign(at, n) ||
+		    is_answered(source, at, n))
+			continue;
+		snprintf(name, size, "%.*s", (int)n, at);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,35 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Names that a source makes of parts (`a##b`), which it does not have as a whole. A preprocessor
+ * tells them: where one that compilers may define is left, devices may compile different code.
+ */
+#ifndef HEDDLE_KERNEL_PASTED_H
+#define HEDDLE_KERNEL_PASTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Whether a text may make names of parts. */
+bool kernel_pastes(const char *text);
+
+/** A source for a preprocessor whose output has all names that its compilers look at: what
+ * conditions say stands in front of them as code, too.
+ * @return to be freed; NULL: no memory */
+char *kernel_pasted_text(const char *source);
+
+/** Directives that take a preprocessor's own macros away, so that their names are left.
+ * @param macros what it lists, as `#define NAME VALUE` lines
+ * @param source what begins with the answers to the names that are asked, up to `#line 1`: a
+ * preprocessor's answer to `__has_builtin` stays if it is asked without an answer
+ * @return to be freed; NULL: no memory */
+char *kernel_pasted_prologue(const char *macros, const char *source);
+
+/** Looks for a name that compilers may define and nobody was asked for.
+ * @param output the preprocessor's, without marks of lines
+ * @param source as for kernel_pasted_prologue()
+ * @param[out] name set where there is one; cut where it does not fit
+ * @return whether there is one */
+bool kernel_pasted_unknown(const char *output, const char *source, char *name, size_t size);
+
+#endif

@@ -1,0 +1,96 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Names that a source makes of parts.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/access/pasted.h"
+#include "tests/unit/test.h"
+
+static void texts(void **state)
+{
+	static const char *const pairs[][2] = {
+	    {"", ""},
+	    {"a##b\n", "a##b\n"},
+	    /* Conditions of a group stand in front of it. */
+	    {"#if A(x) // \"\n1\n#elif B\n2\n#else\n3\n#endif\n",
+	     "( A(x)  );\n( B);\n#if A(x)  \n1\n#elif B\n2\n#else\n3\n#endif\n"},
+	    {"#ifdef A\n#if B\n#endif\n#elif C\n#endif\n#if D",
+	     "( C);\n#ifdef A\n( B);\n#if B\n#endif\n#elif C\n#endif\n( D);\n#if D"},
+	    /* Pragmas about names fail. */
+	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n", "z\n#pragma push_macro( )\n"},
+	    /* Answers are no conditions. */
+	    {"#undef A\n#if B\n#endif\n#line 1\n#if C\n#endif\n",
+	     "#undef A\n#if B\n#endif\n#line 1\n( C);\n#if C\n#endif\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		char *text = kernel_pasted_text(pairs[i][0]);
+
+		assert_non_null(text);
+		if (strcmp(text, pairs[i][1]))
+			fail_msg("%s: %s", pairs[i][0], text);
+		free(text);
+	}
+	assert_true(kernel_pastes("a ## b"));
+	assert_true(kernel_pastes("a %:%: b"));
+	assert_false(kernel_pastes("a # b"));
+}
+
+static void prologues(void **state)
+{
+	static const char macros[] = "#define __X 1\n#define __F(x) x\n";
+	char *text = kernel_pasted_prologue(macros, "");
+
+	assert_non_null(text);
+	assert_memory_equal(text, "#undef __X\n#undef __F\n", 22);
+	assert_non_null(strstr(text, "#undef __LINE__\n"));
+	assert_non_null(strstr(text, "#undef __has_builtin\n"));
+	free(text);
+	text = kernel_pasted_prologue(macros, "#if __has_builtin(x)\n#endif\n");
+	assert_non_null(text);
+	assert_null(strstr(text, "#undef __has_builtin\n"));
+	free(text);
+	text = kernel_pasted_prologue(macros, "#undef __has_builtin\n#line 1\n");
+	assert_non_null(text);
+	assert_non_null(strstr(text, "#undef __has_builtin\n"));
+	free(text);
+}
+
+static void left(void **state)
+{
+	static const char source[] = "#undef __X\n#define __Y 1\n#line 1\n#define __Z\n";
+	static const char *const none[] = {
+	    "", "int _x = x__ + 1__Z;", "__X + __Y", "\"__Z\" '__Z'", "#pragma __Z\n__kernel",
+	};
+	static const char *const some[] = {"x; __Z", "__X __Z __X", "#pragma\n__Z"};
+	char name[8], cut[3];
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		if (kernel_pasted_unknown(none[i], source, name, sizeof(name)))
+			fail_msg("%s: %s", none[i], name);
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+		assert_true(kernel_pasted_unknown(some[i], source, name, sizeof(name)));
+		assert_string_equal(name, "__Z");
+	}
+	assert_true(kernel_pasted_unknown("cl_khr_fp64", source, cut, sizeof(cut)));
+	assert_string_equal(cut, "cl");
+	assert_true(
+	    kernel_pasted_unknown("__X", "int x;\n#line 1\n#undef __X\n", name, sizeof(name)));
+	assert_true(kernel_pasted_unknown("heddle_has_x", source, name, sizeof(name)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(texts),
+	    cmocka_unit_test(prologues),
+	    cmocka_unit_test(left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
