@@ -111,6 +111,32 @@ kernel void pairs(global float *x, uint n)
 EOF
 expect_kernels 0 '^2 kernels: 2 can be split; writes known of 2, complete of 2$' "$work/e.cl"
 
+# Loops that one of several tests ends: that of the counter says how far they get.
+cat >"$work/g.cl" <<'EOF'
+kernel void adds(global uint *x, global const uint *y, int n)
+{
+	uint at = get_local_id(0) + get_group_id(0) * get_local_size(0) * 4;
+	for (int i = 0; i < 4 && at < n; i++) {
+		x[at] += y[get_group_id(0)];
+		at += get_local_size(0);
+	}
+}
+kernel void leaves(global int *x, global const int *y)
+{
+	for (int i = 0; i < 4; i++) {
+		if (y[i])
+			return;
+		x[get_global_id(0) * 4 + i] = 1;
+	}
+}
+kernel void searches(global int *x, global const int *y)
+{
+	for (int i = 0; y[i] != 7 && i < 4; i++)
+		x[get_global_id(0) * 4 + i] = 1;
+}
+EOF
+expect_kernels 0 '^3 kernels: 3 can be split; writes known of 3, complete of 0$' -i 100000000 "$work/g.cl"
+
 # An option may define a name that compilers do, too.
 cat >"$work/d.cl" <<'EOF'
 #ifdef CL_DEVICE_TYPE_GPU

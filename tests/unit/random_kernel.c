@@ -135,7 +135,7 @@ struct statement {
 	bool unaligned; /* of vectors: the index counts elements */
 	bool waits;     /* at a barrier in front of it, which local memory is used for */
 	bool falls;     /* of a case: into the next one */
-	struct expression *of[3];
+	struct expression *of[3], *also; /* also: a loop goes on only if it holds, too; or NULL */
 	struct statement *body, *other, *next;
 };
 
@@ -575,6 +575,15 @@ static struct statement *access_make(struct maker *m)
 
 static struct statement *block(struct maker *m);
 
+/* What a loop may ask beside its own test: of its counter, of another one, or of anything. */
+static struct expression *also_make(struct maker *m, int counter)
+{
+	if (counter < 0 || chance(30))
+		return condition(m, 1);
+	return compare(expression(VARIABLE, m->kernel->variables[counter], counter),
+	               chance(60) ? literal(pick(40)) : any(m, 1));
+}
+
 static struct statement *loop(struct maker *m)
 {
 	enum type type = chance(75) ? I32 : pick(NTYPES);
@@ -601,6 +610,8 @@ static struct statement *loop(struct maker *m)
 		s->of[1] = cast(pick(NTYPES), s->of[1]);
 	s->of[2] = chance(50) ? literal(1 + pick(5)) : chance(60) ? query(LOCAL_SIZE, 0) : leaf(m);
 	m->visible[m->nvisible++] = which;
+	if (chance(20))
+		s->also = also_make(m, which);
 	m->depth++;
 	m->loops++;
 	s->body = block(m);
@@ -630,6 +641,8 @@ static struct statement *shared_loop(struct maker *m)
 	s->body = store;
 	if (chance(25)) {
 		m->visible[m->nvisible++] = which;
+		if (chance(40))
+			s->also = also_make(m, which);
 		s->body = statement(IF, 0);
 		s->body->of[0] = condition(m, 1);
 		s->body->body = chance(60) ? store : statement(BREAK + pick(2), 0);
@@ -688,6 +701,8 @@ static struct statement *tile_loops(struct maker *m)
 		         : chance(70) || !l ? expression(INTEGER, I32, 0)
 		                            : expression(VARIABLE, I32, which - 1);
 		s = count_loop(m, which, rounds);
+		if (chance(other >= 0 ? 50 : 15))
+			s->also = also_make(m, other >= 0 && chance(70) ? other : which);
 		*to = s;
 		to = &s->body;
 		s = NULL;
@@ -1298,6 +1313,18 @@ static void paint_print(FILE *out, const struct random_kernel *kernel, const str
 	fputs(", (float4)(1));\n", out);
 }
 
+/* What a loop asks for, behind its counter. */
+static void loop_test_print(FILE *out, const struct random_kernel *kernel,
+                            const struct statement *s)
+{
+	fprintf(out, "v%d %s ", s->which, comparisons[s->compare]);
+	expression_print(out, kernel, s->of[1]);
+	if (s->also) {
+		fputs(" && ", out);
+		expression_print(out, kernel, s->also);
+	}
+}
+
 static void loop_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
 	static const char *const steps[] = {
@@ -1310,8 +1337,8 @@ static void loop_print(FILE *out, const struct random_kernel *kernel, const stru
 	if (s->form == 3) {
 		fputs("; do {\n", out);
 	} else {
-		fprintf(out, "; v%d %s ", s->which, comparisons[s->compare]);
-		expression_print(out, kernel, s->of[1]);
+		fputs("; ", out);
+		loop_test_print(out, kernel, s);
 		fputs("; ", out);
 		if (s->form == 6) {
 			fputs(") {\n", out);
@@ -1330,8 +1357,8 @@ static void loop_print(FILE *out, const struct random_kernel *kernel, const stru
 	}
 	fputs("}", out);
 	if (s->form == 3) {
-		fprintf(out, " while (v%d %s ", s->which, comparisons[s->compare]);
-		expression_print(out, kernel, s->of[1]);
+		fputs(" while (", out);
+		loop_test_print(out, kernel, s);
 		fputs("); }", out);
 	}
 	fputs("\n", out);
@@ -1894,7 +1921,8 @@ static bool loop_goes_on(struct execution *x, const struct statement *s)
 	enum type mine = x->kernel->variables[s->which], type = common(mine, s->of[1]->type);
 
 	return compares(s->compare, extended(type, fit(type, x->variables[s->which])),
-	                extended(type, evaluate_as(x, s->of[1], type)));
+	                extended(type, evaluate_as(x, s->of[1], type))) &&
+	       (!s->also || evaluate(x, s->also));
 }
 
 static enum flow loop_run(struct execution *x, const struct statement *s)

@@ -159,6 +159,17 @@ bool block_find_all(void);
 /** Whether every path to another block goes through a block. Of too many blocks: false. */
 bool block_dominates(LLVMBasicBlockRef block, LLVMBasicBlockRef other);
 
+/** Comparisons that hold whenever a loop goes back, those of its latch first. */
+enum { BLOCK_MAXTESTS = 8 };
+struct block_tests {
+	unsigned n;
+	LLVMValueRef compares[BLOCK_MAXTESTS];
+	bool negated[BLOCK_MAXTESTS]; /* the opposite holds */
+};
+
+/** Finds the tests that a loop makes in each round. Of too many blocks: none. */
+void block_loop_tests(LLVMBasicBlockRef header, LLVMBasicBlockRef latch, struct block_tests *tests);
+
 /** Prints the guards in front of a block. */
 struct place block_place(LLVMBasicBlockRef block);
 

@@ -141,6 +141,15 @@ static void body_find(unsigned header, unsigned latch, bool *body)
  * of each block, -1 where there is none. */
 static signed char guarded[MAXBLOCKS][MAXBLOCKS];
 
+/* Whether a loop's latch goes on by one comparison, not by one of several. */
+static bool ends_by_one_test(unsigned latch)
+{
+	LLVMValueRef end = LLVMGetBasicBlockTerminator(blocks[latch]);
+
+	return LLVMIsABranchInst(end) && LLVMIsConditional(end) &&
+	       value_is_compare(LLVMGetCondition(end));
+}
+
 /* Whether a loop can only end at its latch, and a block is part of every iteration for those for
  * whom its guards hold. A guard may be in the loop: if its values are others in each iteration,
  * index_uses() does not take it for one that holds. */
@@ -153,7 +162,7 @@ static bool every_iteration(unsigned header, unsigned block)
 	if (latch == nblocks)
 		return false;
 	body_find(header, latch, body);
-	if (!body[block])
+	if (!body[block] || !ends_by_one_test(latch))
 		return false;
 	for (unsigned b = 0; b < nblocks; b++)
 		for (unsigned e = first_successor[b]; e < first_successor[b + 1]; e++)
@@ -233,6 +242,53 @@ static bool sides_find(LLVMValueRef condition, bool negated, LLVMValueRef *a, LL
 	*b = LLVMGetOperand(condition, negated ? 2 : 1);
 	return is_constant(LLVMGetOperand(condition, negated ? 1 : 2), negated);
 }
+
+/* ---- tests of loops ---- */
+
+/* Takes the comparisons all of which have to hold. Others are left out. */
+static void tests_take(LLVMValueRef condition, bool negated, struct block_tests *tests, int depth)
+{
+	LLVMValueRef a, b;
+
+	if (value_is_compare(condition) && tests->n < BLOCK_MAXTESTS) {
+		tests->compares[tests->n] = condition;
+		tests->negated[tests->n++] = negated;
+	} else if (depth < 8 && sides_find(condition, negated, &a, &b)) {
+		tests_take(a, negated, tests, depth + 1);
+		tests_take(b, negated, tests, depth + 1);
+	} else if (depth < 8 && LLVMIsAFreezeInst(condition)) {
+		tests_take(LLVMGetOperand(condition, 0), negated, tests, depth + 1);
+	}
+}
+
+void block_loop_tests(LLVMBasicBlockRef header, LLVMBasicBlockRef latch, struct block_tests *tests)
+{
+	static bool body[MAXBLOCKS];
+	unsigned first = block_index(header), last = block_index(latch);
+
+	tests->n = 0;
+	if (!all_found || latch_find(first) != last)
+		return;
+	body_find(first, last, body);
+	for (unsigned i = 0; i <= nblocks; i++) {
+		unsigned b = i ? i - 1 : last; /* the latch first */
+		LLVMValueRef end = LLVMGetBasicBlockTerminator(blocks[b]);
+		bool stays[2];
+
+		if (!body[b] || (i && b == last) || !dominates(b, last) ||
+		    !LLVMIsABranchInst(end) || !LLVMIsConditional(end))
+			continue;
+		for (int k = 0; k < 2; k++) {
+			unsigned to = block_index(LLVMGetSuccessor(end, k));
+
+			stays[k] = b == last ? to == first : body[to];
+		}
+		if (stays[0] != stays[1])
+			tests_take(LLVMGetCondition(end), stays[1], tests, 0);
+	}
+}
+
+/* ---- guards ---- */
 
 /* Adds the comparisons of a condition.
  * @return whether they are the whole condition */

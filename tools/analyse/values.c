@@ -387,27 +387,29 @@ static int side_trips(LLVMValueRef compare, bool negated, bool swapped, LLVMBasi
 	return node;
 }
 
+/* How often a loop goes back at most: of its tests, of which each may end it, the smallest number
+ * that is known at a launch. */
 static int trips_make(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
 {
-	LLVMValueRef branch = LLVMGetBasicBlockTerminator(latch), compare;
-	bool negated;
-	int node;
+	struct block_tests tests;
+	int least = -1;
 
-	if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch))
-		return node_unknown();
-	compare = LLVMGetCondition(branch);
-	if (!LLVMIsAICmpInst(compare) ||
-	    LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(compare, 0))) != LLVMIntegerTypeKind)
-		return node_unknown();
-	negated = LLVMGetSuccessor(branch, 0) != header;
-	node = side_trips(compare, negated, false, header, latch);
-	if (node < 0)
-		node = side_trips(compare, negated, true, header, latch);
-	return node < 0 ? node_unknown() : node;
+	block_loop_tests(header, latch, &tests);
+	for (unsigned t = 0; t < tests.n; t++)
+		for (int swapped = 0; swapped < 2; swapped++) {
+			int node =
+			    side_trips(tests.compares[t], tests.negated[t], swapped, header, latch);
+
+			if (node < 0)
+				continue;
+			least = least < 0 ? node : node_two(INDEX_EITHER, 0, least, node);
+			break;
+		}
+	return least < 0 ? node_unknown() : least;
 }
 
-/* How often a loop goes back, from the test at its end. A loop has one such node: by it Heddle
- * knows which counters go together. */
+/* How often a loop goes back, from its tests. A loop has one such node: by it Heddle knows which
+ * counters go together. */
 static int trips_node(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
 {
 	struct memo *memo = value_memo(LLVMBasicBlockAsValue(header));

@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 18
+ *   heddle-index 19
  *   refuse REASON
  *   argument buffer | integer BITS | local | image SHAPE FORMATS | sampler | other   in order
  *   field ARGUMENT OFFSET BYTES                         of one that is `other` or `image`
@@ -44,7 +44,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 18
+#define INDEX_VERSION 19
 
 /** Of all kernels of a source: what stands before the name of each, whose description follows, and
  * before an exit status behind one that is not whole. */
@@ -86,9 +86,10 @@
 	OPERATION(XOR, "xor", "nn")                                                                \
 	OPERATION(MIN, "min", "nn")                                                                \
 	OPERATION(MAX, "max", "nn")                                                                \
-	OPERATION(SELECT, "select", "nn")     /* one of them */                                    \
-	OPERATION(CHOOSE, "choose", "gnn")    /* the first where the guard holds, or the second */ \
-	OPERATION(EITHER, "either", "nn")     /* the smaller one of those known */                 \
+	OPERATION(SELECT, "select", "nn")  /* one of them */                                       \
+	OPERATION(CHOOSE, "choose", "gnn") /* the first where the guard holds, or the second */    \
+	OPERATION(EITHER, "either",                                                                \
+	          "nn") /* the smaller one of those known; of TRIPS: any test may end it */        \
 	OPERATION(FIT, "fit", "n")            /* truncation */                                     \
 	OPERATION(EXTEND, "extend", "n")      /* of so many bits, as unsigned */                   \
 	OPERATION(IN_BOUNDS, "inbounds", "n") /* of 32, perhaps 2^32 more, in an address */        \

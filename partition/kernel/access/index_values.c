@@ -210,11 +210,28 @@ static struct affine counter(const struct evaluation *e, const struct index_node
 	return between;
 }
 
+/* Of the tests of a loop, of which each may end it, the one that ends it first. */
+static int test_first(const struct evaluation *e, int trips)
+{
+	const struct index_node *node = &e->kernel->nodes[trips];
+	wide lo, hi, first;
+	int a, b;
+
+	if (node->op != INDEX_EITHER)
+		return trips;
+	a = test_first(e, node->operands[0]);
+	b = test_first(e, node->operands[1]);
+	if (!affine_bounds(&e->space, &e->values[b], &lo, &hi))
+		return a;
+	return affine_bounds(&e->space, &e->values[a], &lo, &first) && first <= hi ? a : b;
+}
+
 static struct affine loop(const struct evaluation *e, const struct index_node *node)
 {
-	const struct index_node *trips = &e->kernel->nodes[node->operands[2]];
+	int test = test_first(e, node->operands[2]);
+	const struct index_node *trips = &e->kernel->nodes[test];
 	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
-	struct affine count = value_of(e, node, 2), value;
+	struct affine count = e->values[test], value;
 
 	if (!affine_single(&step))
 		return affine_unknown();
