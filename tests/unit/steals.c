@@ -328,7 +328,7 @@ static void test_unequal(void **state)
  * own iterations took, gives up the rest. */
 static void test_dear_end(void **state)
 {
-	enum { MACHINES = 40 };
+	enum { MACHINES = 160 };
 	unsigned seed = test_seed();
 	double sum = 0;
 
@@ -352,9 +352,9 @@ static void test_dear_end(void **state)
 		outcome = simulate(&problem, &machine);
 		sum += outcome.us / outcome.ideal_us / ((1 + machine.slower) / 2) / MACHINES;
 	}
-	/* 1.03 to 1.045 with 40 seeds, once 1.052. */
+	/* Of 2000 machines 1.0365, and .029 from one to the next. */
 	print_message("%.3f times the least time\n", sum);
-	assert_true(sum < 1.07);
+	assert_true(sum < 1.05);
 }
 
 /* A rank is 20 times slower: the others do most of its part. And where iterations are dearer to
