@@ -453,8 +453,10 @@ static void sample_add(struct estimate_slot *slot, unsigned class, int worker, d
 	us = cell_median(cell);
 	atomic_store_explicit(&cell->spread, cell_spread(cell), memory_order_relaxed);
 	cell_publish(cell, us, HEDDLE_ESTIMATE_ONLINE);
-	if (!first)
-		history_add(slot, class, us);
+	if (first)
+		return;
+	atomic_fetch_or_explicit(&slot->codelet->told, 1u << class, memory_order_relaxed);
+	history_add(slot, class, us);
 }
 
 static void samples_begin(void)
@@ -736,8 +738,12 @@ unsigned heddle_estimate_ahead(unsigned long key, const unsigned *workers, bool 
 		return UINT_MAX;
 	heddle_estimate_known(key, n, estimates);
 	cold_classes(slot, estimates, classes, n);
-	for (unsigned c = 0; c < n; c++)
+	for (unsigned c = 0; c < n; c++) {
 		classes[c].workers = workers[c];
+		/* Tasks with other parameters have told, too. */
+		classes[c].first &=
+		    !(atomic_load_explicit(&slot->codelet->told, memory_order_relaxed) >> c & 1);
+	}
 	ahead = cold_ahead(classes, n, probe);
 	*probe &= may;
 	if (*probe)

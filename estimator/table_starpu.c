@@ -97,6 +97,7 @@ static struct estimate_codelet *codelet_create(const struct starpu_codelet *cl)
 	HELGRIND_ATOMIC(codelet->news);
 	HELGRIND_ATOMIC(codelet->nknown);
 	HELGRIND_ATOMIC(codelet->sampled);
+	HELGRIND_ATOMIC(codelet->told);
 	HELGRIND_ATOMIC(codelet->ran);
 	HELGRIND_ATOMIC(codelet->surprised);
 	HELGRIND_ATOMIC(codelet->first);

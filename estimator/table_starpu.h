@@ -97,6 +97,7 @@ struct estimate_codelet {
 	atomic_uint nslots;
 	atomic_uint news;                                 /* how much was learned */
 	atomic_uint sampled;                              /* bit c: on class c */
+	atomic_uint told;                                 /* bit c: not only the first time on it */
 	atomic_ulong ran[(STARPU_NMAXWORKERS + 63) / 64]; /* bit w: on worker w */
 	atomic_ulong begun_us; /* when a trial was first thought of; 0: never */
 	atomic_ulong tried_us; /* so long trials may have taken */
