@@ -164,6 +164,7 @@ struct heddle_loop_request {
 	unsigned parts, cut, probes;
 	atomic_ulong key;
 	bool submitting;      /* a thread submits such parts */
+	bool core_had_part;   /* a core has done one that was no probe */
 	bool shrinks;         /* others may take iterations of it */
 	bool repeats;         /* a part that the next run has, too */
 	size_t under_way;     /* blocks whose outputs are not written back */

@@ -908,6 +908,7 @@ static void block_find_worker(struct loop_block *block)
 
 	loop_lock(loop);
 	block->worker = worker;
+	loop->core_had_part |= !block->probe && worker->stats.kind == HEDDLE_KIND_CPU;
 	worker->in_flight++;
 	if (!worker->unfinished++)
 		worker->busy_since_us = block->submit_us > worker->last_done_us
@@ -1031,15 +1032,17 @@ static unsigned loop_ahead(const struct heddle_loop_request *loop, bool *probe)
 	return heddle_estimate_ahead(key, workers, probe);
 }
 
-/* How few blocks under way are too few for one thread to submit, where there may be `ahead`. While
- * an accelerator's thread submits, its device gets nothing: it begins only where each worker has
- * less than two. */
+/* Mutex held: how few blocks under way are too few for one thread to submit, where there may be
+ * `ahead`. While an accelerator's thread submits, its device gets nothing: it begins only where
+ * each worker has less than two. With so few a fast accelerator may seem to be done before a core
+ * with one: until a core has done a part it goes on like others, unless that are more than four. */
 static size_t loop_few(const struct heddle_loop_request *loop, unsigned ahead)
 {
 	int worker = starpu_worker_get_id();
 	size_t few = ahead / 2, two = 2 * (size_t)loop->nworkers;
 
-	if (worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER && few > two)
+	if (worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER && few > two &&
+	    (loop->core_had_part || few > 2 * two))
 		few = two;
 	return few;
 }
@@ -1065,8 +1068,8 @@ static void loop_submit_parts(struct heddle_loop_request *loop)
 		if (over)
 			return;
 		ahead = loop_ahead(loop, &probe);
-		few = loop_few(loop, ahead);
 		loop_lock(loop);
+		few = loop_few(loop, ahead);
 		if (mine || !loop->submitting || loop->under_way < few) {
 			probe = probe && loop->probes < PROBES;
 			if (probe || loop->under_way < ahead)
