@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "estimator/range.h"
+#include "estimator/robust.h"
 
 /* ---- intervals ---- */
 
@@ -66,14 +67,7 @@ static double quantile(double *residuals, unsigned n)
 
 	if (n < HEDDLE_HISTORY_RANGE_LEAST)
 		return -1;
-	for (unsigned i = 1; i < n; i++) {
-		double value = residuals[i];
-		unsigned j = i;
-
-		for (; j && residuals[j - 1] > value; j--)
-			residuals[j] = residuals[j - 1];
-		residuals[j] = value;
-	}
+	heddle_robust_sort(residuals, n);
 	return residuals[(rank < n ? rank : n) - 1];
 }
 

@@ -19,7 +19,7 @@ void heddle_robust_add(struct heddle_robust *robust, double us)
 }
 
 /* By insertion: there are few, and often nearly in order. */
-double heddle_robust_median(double *values, unsigned n)
+void heddle_robust_sort(double *values, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++) {
 		double value = values[i];
@@ -29,6 +29,11 @@ double heddle_robust_median(double *values, unsigned n)
 			values[j] = values[j - 1];
 		values[j] = value;
 	}
+}
+
+double heddle_robust_median(double *values, unsigned n)
+{
+	heddle_robust_sort(values, n);
 	return n ? values[(n - 1) / 2] : 0;
 }
 

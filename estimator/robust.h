@@ -30,6 +30,9 @@ double heddle_robust_us(const struct heddle_robust *robust);
  * @param room HEDDLE_ROBUST_ROOM at most */
 double heddle_robust_latest(const double *ring, unsigned count, unsigned room);
 
+/** Puts some numbers into order, the least first. */
+void heddle_robust_sort(double *values, unsigned n);
+
 /** The lower median of some numbers, 0 without any.
  * @param values are put into order */
 double heddle_robust_median(double *values, unsigned n);
