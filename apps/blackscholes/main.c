@@ -6,6 +6,8 @@
 #include "config.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 #include <starpu.h>
 
@@ -91,14 +93,29 @@ static double error_of(void *arg, size_t begin, size_t end)
 
 /* ---- the app ---- */
 
+/* Interest below 0 makes a strike grow with the years: prices are float. */
+static int check_growth(const struct blackscholes *self, const char *path)
+{
+	const float *strike = self->table.columns[STRIKE], *years = self->table.columns[YEARS];
+
+	for (size_t i = 0; i < self->table.rows; i++)
+		if (!(strike[i] * exp(-(double)self->market.rate * years[i]) <= FLT_MAX))
+			return heddle_refuse(-ERANGE,
+			                     "%s: option %zu: in %g years at --rate %g the strike "
+			                     "%g grows beyond all numbers of single precision",
+			                     path, i + 1, years[i], self->market.rate, strike[i]);
+	return 0;
+}
+
 static int blackscholes_open(void *data, const struct app_options *common)
 {
 	struct blackscholes *self = data;
 	int error = csv_read(common->input, NINPUTS, names, &self->table);
 
 	if (!error && self->table.rows > UINT32_MAX)
-		return heddle_refuse(-EFBIG, "%s: more than %u options", common->input, UINT32_MAX);
-	return error;
+		error =
+		    heddle_refuse(-EFBIG, "%s: more than %u options", common->input, UINT32_MAX);
+	return error ? error : check_growth(self, common->input);
 }
 
 static int blackscholes_prepare(void *data, const struct app_options *common,

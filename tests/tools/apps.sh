@@ -138,6 +138,11 @@ bad 'spot,strike,years\n' "no row of numbers"
 bad 'spot,price,years\n1,2,3\n' "options.csv:1: spot: 'spot' is not a number"
 bad '1,2,3\0\n' "is not a number"
 bad '1;2;3\n' "options.csv:1: spot: '1;2;3' is not a number"
+# Prices of these were infinite.
+printf '1,2,3\n\n100,100,200\n' >"$options"
+expect_app 2 "options.csv: option 2: in 200 years at --rate -1 the strike 100 grows beyond" blackscholes \
+	--input "$options" --rate -1
+expect_app 0 verified blackscholes --input "$options" --rate -0.4 --reps 1 --verify
 
 # A terminal is not told what stands in a file.
 printf '1,2,\033[2Jx\n' >"$options"
