@@ -1086,7 +1086,7 @@ static void loop_submit_parts(struct heddle_loop_request *loop)
 }
 
 /* How many equal tasks a stock policy gets: as many as asked for, more where they
- * would not fit into the smallest device that might get one. */
+ * would not fit into the smallest device that might get one; none is empty. */
 static unsigned loop_parts(const struct heddle_loop_request *loop)
 {
 	size_t parts = loop->loop.parts, n = loop->loop.n;
@@ -1099,6 +1099,7 @@ static unsigned loop_parts(const struct heddle_loop_request *loop)
 		if (maximum && parts < n / maximum + (n % maximum != 0))
 			parts = n / maximum + (n % maximum != 0);
 	}
+	parts = parts < n ? parts : n;
 	return parts < 1 ? 1 : parts < UINT_MAX ? parts : UINT_MAX;
 }
 
