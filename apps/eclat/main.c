@@ -66,8 +66,9 @@ static int eclat_prepare(void *data, const struct app_options *common, struct he
 		self->shape.seed = common->seed;
 		error = baskets_random(&self->shape, &self->baskets);
 	}
+	/* All sets of a transaction's items are in one: what few have in common is in two. */
 	if (self->part > 0)
-		self->options.support = fmax(1, ceil(self->part * self->baskets.n));
+		self->options.support = fmax(2, ceil(self->part * self->baskets.n));
 	if (!error)
 		error = sets_bound(&self->baskets, self->options.support, self->options.longest);
 	if (!error)
@@ -202,7 +203,8 @@ static void parse_support(void *data, char *text, struct argp_state *state)
 
 static const struct option_row own_options[] = {
     {"support", "N",
-     "Transactions that a frequent set is in at least; with % a part of all (default 1%)",
+     "Transactions that a frequent set is in at least; with % a part of all, and of two (default "
+     "1%)",
      PARSED(parse_support)},
     {"longest", "N", "Most items of a set (default 0: any number)",
      NUMBER(struct eclat, options.longest, 0, INT32_MAX)},

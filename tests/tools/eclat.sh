@@ -18,6 +18,11 @@ done
 for size in 0 1 501; do
 	expect_app 0 "verified" eclat --size $size --reps 1 --verify
 done
+# One transaction of 17 items had 131,071 sets, and 30 took longer than 9001.
+expect_app 0 "0 sets are in at least 2 of 1 transactions" eclat --size 1 --reps 1 --verify
+expect_app 0 "sets are in at least 2 of 30 transactions" eclat --size 30 --reps 1 --verify
+expect_app 0 "sets are in at least 2 of 199 transactions" eclat --size 199 --support .1% --reps 1
+expect_app 0 "sets are in at least 3 of 201 transactions" eclat --size 201 --reps 1
 expect_app 0 "verified" eclat --size 9001 --reps 2 --verify --sched dmda --perf-model estimates
 expect_app 2 "--perf-model mine: neither history nor estimates" eclat --perf-model mine
 printf '3 1\n\n 1 2 3 3\r\n\t1 2\n9' >"$work/baskets"
