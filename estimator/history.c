@@ -42,11 +42,6 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_SURFACE_DIMENSIONS,
  * as their product, but some numbers matter little. */
 #define ALONE 1
 #define EACH 0.75
-/* Times are between these, as logarithms, wherever planes lead: a nanosecond, decades. */
-#define SHORTEST -7.
-#define LONGEST 35.
-/* Of a measured time, us. */
-#define LONGEST_US 1e15
 /* Of the least time, what a start has at most. */
 #define MOST_START 0.7
 /* No weight distinguishes points that are nearer than that. */
@@ -647,7 +642,7 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 			its[d] = slopes[d] * growth_of(history, c) / growth_of(history, base);
 		y = c == base ? y_base : fit(&q, &knn[c], c, its);
 		y += surprise(&q, known, slopes, c);
-		us[c] = exp(fmax(SHORTEST, fmin(y, LONGEST)));
+		us[c] = fmax(HEDDLE_HISTORY_SHORTEST_US, fmin(exp(y), HEDDLE_HISTORY_LONGEST_US));
 	}
 }
 
@@ -923,7 +918,7 @@ static const char *time_wrong(const struct heddle_profile_field *us)
 	if (!us || !us->n)
 		return "no us=NUMBER after the colon";
 	for (unsigned i = 0; i < us->n; i++)
-		if (!(us->numbers[i] > 0 && us->numbers[i] <= LONGEST_US))
+		if (!(us->numbers[i] > 0 && us->numbers[i] <= HEDDLE_HISTORY_LONGEST_US))
 			return "a time that is not above 0 and at most 1e15 us";
 	return NULL;
 }

@@ -30,6 +30,10 @@ struct heddle_history_range {
 /** Samples of which the least and the largest are a range. */
 #define HEDDLE_HISTORY_SAMPLES 4
 
+/** Predictions lie between these, us, wherever what was measured leads: a nanosecond, decades. */
+#define HEDDLE_HISTORY_SHORTEST_US 1e-3
+#define HEDDLE_HISTORY_LONGEST_US 1e15
+
 struct heddle_history_point {
 	double values[HEDDLE_HISTORY_DIMENSIONS]; /**< NaN: missing */
 	double logs[HEDDLE_HISTORY_DIMENSIONS];   /**< of numbers above 0; NaN: there is none */

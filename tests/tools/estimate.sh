@@ -124,6 +124,12 @@ for far in size=0.9 size=9.1 size=1000000; do
 	expect_estimate 0 'extrapolated  *cpu X' predict "$job" $far
 done
 expect_estimate 0 '"from": "extrapolated"' predict --json "$job" size=10
+# Where a law leads beyond all times, nothing: both devices were said to take 50 years, or a nanosecond.
+for far in size=1e-300 size=1e300; do
+	expect_estimate 0 ' 0.0  *- *-  *0.000  *nothing  *cpu X' predict "$job" $far
+	grep -q ' 0.0  *- *-  *0.000  *nothing  *cuda Y' "$work/out" || { fail "$far"; cat "$work/out"; }
+done
+expect_estimate 0 ' 10000000.0  *- *- .*extrapolated  *cpu X' predict "$job" size=1000000
 expect_estimate 0 'extrapolated  *cpu X' predict "$words" kind=fancy size=1
 # Of one job: as in programs, a device that small tasks do not fill takes half as much longer.
 sed '/size=1 /!d' "$job" >"$work/single.profile"

@@ -113,6 +113,7 @@ css() {
 expect 2 '^heddle: css:chunk=1: more than 4194304 blocks of 1000000000000 iterations' css
 expect 2 'which machine' "$heddle" plan blocks
 expect 2 'No such file' "$heddle" plan blocks "$work/none.json"
+expect 2 "^heddle: a file without a name: No such file" "$heddle" plan blocks ""
 for words in 'plan blocks' 'plan split' 'bench --rows'; do
 	# shellcheck disable=SC2086
 	expect 2 "^heddle: $work: Is a directory" "$heddle" $words "$work"

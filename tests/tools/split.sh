@@ -66,7 +66,7 @@ done <<'EOF'
 {"devices": []}|groups: is missing
 {"groups": 1.5, "devices": []}|groups: not a whole number
 {"groups": 1}|devices: not an array
-{"groups": 1, "devices": []}|1 to 16 devices
+{"groups": 1, "devices": []}|bad.json: devices: 1 to 16 devices
 {"groups": 1, "devices": [1]}|devices\[0\]: not an object
 {"groups": 1, "devices": [{"name": "a"}]}|devices\[0\].times: not an array
 {"groups": 1, "devices": [{"name": "a", "times": [[1]]}]}|not pairs

@@ -17,6 +17,8 @@ int json_file_read(const char *path, json_t **root)
 	json_t *read;
 	int error = 0;
 
+	if (!*path)
+		return heddle_refuse(-ENOENT, "a file without a name: %s", strerror(ENOENT));
 	/* For jansson a folder is a file without contents. */
 	if (!file || (ungetc(getc(file), file) == EOF && ferror(file)))
 		error = heddle_refuse(-errno, "%s: %s", path, strerror(errno));

@@ -305,6 +305,9 @@ int split_table_read(const char *path, struct split_problem *problem,
 	error = json_is_object(root) ? root_read(&reader, &read, &theirs)
 	                             : heddle_refuse(-EINVAL, "%s: not an object", path);
 	json_decref(root);
+	if (!error && !read.ndevices)
+		error = heddle_refuse(-EINVAL, "%s: devices: 1 to %d devices, please", path,
+		                      SPLIT_MAXDEVICES);
 	if (!error)
 		error = split_check(&read);
 	if (error)

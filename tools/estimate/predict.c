@@ -187,8 +187,10 @@ static void prediction_trust(const struct heddle_history *h, const double *value
 	if (known > 0) {
 		p->from = "profile";
 		p->range = h->points[point].samples[class];
-	} else if (!(p->us > 0)) {
+	} else if (!(p->us > HEDDLE_HISTORY_SHORTEST_US && p->us < HEDDLE_HISTORY_LONGEST_US)) {
 		p->from = "nothing";
+		p->us = p->speedup = 0;
+		p->range = (struct heddle_history_range){0};
 	} else if (heddle_history_extrapolates(h, values, class)) {
 		p->from = "extrapolated";
 		p->range = (struct heddle_history_range){0};
