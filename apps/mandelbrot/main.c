@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <starpu.h>
 
@@ -15,6 +16,10 @@
 #include "apps/common/app.h"
 #include "apps/common/image.h"
 #include "apps/common/ranks.h"
+
+/* Narrower images are of one point in double precision. */
+#define WIDTH_LEAST 1e-13
+#define WIDTH_MOST 100.
 
 struct mandelbrot {
 	double x, y;        /* the centre */
@@ -71,7 +76,7 @@ static void mandelbrot_poison(void *data)
 	struct mandelbrot *self = data;
 
 	if (self->frames++)
-		self->width *= self->zoom;
+		self->width = fmax(WIDTH_LEAST, fmin(self->width * self->zoom, WIDTH_MOST));
 	view_set(self);
 	image_invert(&self->image);
 }
@@ -128,7 +133,7 @@ static const struct option_row own_options[] = {
     {"centre", "X,Y", "The point in the middle (default -0.743643887,0.131825904)",
      PARSED(parse_centre)},
     {"width", "W", "Width of the first image in the plane (default 3)",
-     REAL(struct mandelbrot, width, 1e-13, 100)},
+     REAL(struct mandelbrot, width, WIDTH_LEAST, WIDTH_MOST)},
     {"zoom", "F", "Factor of the width from one repetition to the next (0.5)",
      REAL(struct mandelbrot, zoom, 0.01, 100)},
     {"limit", "N", "Most repetitions of z -> z^2 + c (default 1000)",

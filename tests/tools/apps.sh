@@ -203,6 +203,10 @@ expect_app 0 "verified" mandelbrot --size 90 --limit 300 --reps 5 --zoom 0.3 --c
 expect_app 0 "" mandelbrot --size 90 --limit 300 --reps 1 --centre -1.25,0.02 --width 0.0081 \
 	--output "$work/n.png"
 cmp "$work/m.png" "$work/n.png" || fail "mandelbrot: the fifth frame is not where it should be"
+# Beyond all numbers a frame was empty.
+expect_app 0 "" mandelbrot --size 90 --reps 400 --zoom 100 --output "$work/m.png"
+expect_app 0 "" mandelbrot --size 90 --reps 1 --width 100 --output "$work/n.png"
+cmp "$work/m.png" "$work/n.png" || fail "mandelbrot: where zooms end"
 expect_app 2 "not two numbers" mandelbrot --centre 1
 expect_app 2 "not a number from" mandelbrot --zoom 0
 expect_app 2 "not a whole number" mandelbrot --limit 0
