@@ -418,6 +418,7 @@ static size_t basket_draw(const struct baskets_shape *shape, const struct patter
 {
 	size_t n = 0, wanted = 1 + poisson(dice, shape->length - 1);
 
+	wanted = wanted < shape->items ? wanted : shape->items;
 	for (size_t tries = 0; n < wanted && tries < 4 * wanted; tries++) {
 		unsigned p = pattern_choose(shape, patterns, dice);
 		size_t more = pattern_buy(patterns, p, dice, items, n);
