@@ -203,6 +203,9 @@ static int coordinates_read(struct reader *reader, struct field *field)
 		*field = field_take(reader);
 		if (!is_number(field, &numbers[d]) || !isfinite(numbers[d]))
 			return refuse(reader, field, "is not a finite number");
+		if (fabsf(numbers[d]) > LABELLED_LARGEST)
+			return refuse(reader, field,
+			              "is beyond 1e15: squares leave single precision");
 	}
 	return 0;
 }

@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Of a coordinate: squares of differences fit single precision. */
+#define LABELLED_LARGEST 1e15f
+
 /** The names of classes; all zero: none. */
 struct class_names {
 	size_t n;

@@ -24,6 +24,8 @@
 #define WITH_VELOCITY 7
 /* Pairs of bodies that a verification looks at. */
 #define VERIFIED 5e8
+/* Of a body on one beside it. */
+#define LARGEST_PULL 1e30
 
 struct nbody {
 	struct bodies_shape shape;
@@ -70,6 +72,15 @@ static int nbody_open(void *data, const struct app_options *common)
 		return heddle_refuse(-EINVAL, "%s: '%.40s' follows the %u numbers of a body",
 		                     common->input, self->none.names[0], columns);
 	self->shape.n = self->loaded.rows;
+	for (size_t i = 0; i < self->shape.n; i++) {
+		float mass = self->loaded.numbers[i * columns + 3];
+
+		if (fabs(mass) / pow(self->shape.softening, 3) > LARGEST_PULL)
+			return heddle_refuse(-ERANGE,
+			                     "%s: body %zu: a mass of %g at --softening %g pulls "
+			                     "beyond single precision",
+			                     common->input, i + 1, mass, self->shape.softening);
+	}
 	return 0;
 }
 

@@ -284,6 +284,8 @@ bad_points '1,2,a\n1,2\n' "points.csv:2: the class is missing"
 bad_points '1,2,a\n1,2,b,c\n' "points.csv:2: 'b' is not the last of the line"
 bad_points '1,2,a\n1\n' "points.csv:2: 1 coordinates, not 2"
 bad_points '1,inf,a\n' "points.csv:1: 'inf' is not a finite number"
+# Distances to these were infinite, and so the nearest was any.
+bad_points '1,2,a\n3,-2e15,b\n' "points.csv:2: '-2e15' is beyond 1e15"
 bad_points '1,2,a\n1,2, \n' "points.csv:2: '' is no class"
 bad_points 'x,y,class\n' "points.csv:2: a point has 1 to 64 coordinates, then a class"
 bad_points 'x,y,class\na,b,c\n' "points.csv:2: a point has 1 to 64 coordinates"
@@ -309,6 +311,13 @@ expect_app 2 "a body has 4 numbers (x, y, z, mass) or 7 (and its velocity), not 
 	--input "$work/three.csv"
 printf '1,2,3,4,5x\n' >"$work/three.csv"
 expect_app 2 "three.csv: '5x' follows the 4 numbers of a body" nbody --input "$work/three.csv"
+# Bodies were no numbers after a step.
+printf '1,2,3,1e30\n' >"$work/three.csv"
+expect_app 2 "three.csv:1: '1e30' is beyond 1e15" nbody --input "$work/three.csv"
+printf '1,2,3,1\n1,2,3,1e14\n' >"$work/three.csv"
+expect_app 2 "three.csv: body 2: a mass of 1e+14 at --softening 1e-09 pulls beyond" nbody \
+	--input "$work/three.csv" --softening 1e-9
+expect_app 0 verified nbody --input "$work/three.csv" --verify --reps 1
 expect_app 2 "--cutoff -1: not a number from 0" nbody --cutoff -1
 expect_app 2 "--softening 0: not a number from" nbody --softening 0
 
