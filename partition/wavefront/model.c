@@ -166,16 +166,22 @@ struct chunk_times {
 static struct chunk_times chunk_times(const struct wave_model *model, const struct wave_kind *kind,
                                       double width, double h)
 {
-	/* What every subchunk costs, however short. */
-	double fixed = 2 * message_us(model, kind, h) + width * kind->cr;
+	double columns = model->columns, all = columns * width;
 	/* Its last row reaches a column that much later than its first. */
-	double shift = model->skew * (width > 1 ? width - 1 : 0);
+	double shift = model->skew * (width > 1 ? width - 1 : 0), rows = width, before, fixed;
 
-	if (shift > model->columns)
-		shift = model->columns;
+	if (shift <= columns) {
+		before = (h + shift / 2) * width;
+	} else {
+		/* No subchunk has all rows, and little is left when the last one is reached. */
+		rows = fmin(width, (columns + h) / model->skew);
+		before = fmin(all, all - (columns / 2 - h) * columns / model->skew);
+	}
+	/* What every subchunk costs, however short. */
+	fixed = 2 * message_us(model, kind, h) + rows * kind->cr;
 	struct chunk_times times = {
-	    .lag = (1 + shift / h) * fixed + (h + shift / 2) * width * kind->cp,
-	    .whole = (model->columns + shift) / h * fixed + model->columns * width * kind->cp,
+	    .lag = (1 + shift / h) * fixed + before * kind->cp,
+	    .whole = (columns + shift) / h * fixed + all * kind->cp,
 	};
 
 	/* A sweep needs what the chunk below has done in the one before, which is behind by
