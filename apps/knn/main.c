@@ -155,11 +155,12 @@ static int random_make(struct knn *self)
 		parts[p]->numbers = calloc(room, self->problem.dimensions * sizeof(float));
 		parts[p]->labels = calloc(room, sizeof(int32_t));
 		if (!parts[p]->numbers || !parts[p]->labels)
-			return -ENOMEM;
+			return heddle_refuse(-ENOMEM, "no memory for %zu points of %u coordinates",
+			                     room - 1, parts[p]->dimensions);
 	}
 	for (size_t c = 0; c < self->nclasses; c++)
 		if (class_number(&self->names, name, snprintf(name, sizeof(name), "c%zu", c)) < 0)
-			return -ENOMEM;
+			return heddle_refuse(-ENOMEM, "no memory for %zu classes", self->nclasses);
 	self->truth = true;
 	if (app_simulated())
 		return 0;
