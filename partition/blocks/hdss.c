@@ -113,6 +113,9 @@ static const double published[HDSS_NPARAMETERS] = {
 /* ... and so many times as many iterations as its worker's latest one at least, at that one's
  * pace. */
 #define CONFIRMED_JUMP 8
+/* Before any run has confirmed costs, a core's first block is at most so many times as many
+ * iterations as it has done at once. */
+#define UNCONFIRMED_JUMP 2
 
 /* Iterations of a worker's first block. Small enough that the slowest of very
  * unequal workers is soon done, large enough that there are few of them. */
@@ -397,18 +400,22 @@ static bool asks_ahead(const struct heddle_strategy *b, unsigned worker)
 /* Known costs may be wrong: what blocks took for another reason than their iterations makes the
  * others look cheap. So what a worker's latest block took limits its next one. Before it has done
  * one, its mean pace does, or that of its kind: one of several whose blocks were large would have
- * all. */
+ * all. Costs that nobody has confirmed may be those of far cheaper iterations: one large block of
+ * an accelerator tells only what all of it cost. */
 static double confirmed_limit(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *w = &h->worker[worker];
-	double us = h->end - h->now, n = w->latest_iterations;
+	double us = h->end - h->now, n = w->latest_iterations, most = HUGE_VAL;
 
 	if (!h->known || us <= 0)
 		return HUGE_VAL;
+	if (!h->confirmed && hdss_is_core(b, worker) && w->most > 0)
+		most = UNCONFIRMED_JUMP * w->most;
 	if (!w->answered)
-		return us / hdss_larger(h->estimates[worker].pace,
-		                        h->kind[b->workers[worker].given.kind].pace);
+		return hdss_smaller(most,
+		                    us / hdss_larger(h->estimates[worker].pace,
+		                                     h->kind[b->workers[worker].given.kind].pace));
 	return n > 0 ? hdss_larger(CONFIRMED_JUMP * n, CONFIRMED_RUN * us * n / w->latest.us)
 	             : HUGE_VAL;
 }
@@ -456,6 +463,8 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	}
 	size = hdss_iterations(b, blocks_hdss_crew_limit(b, worker, size));
 	size = hdss_smaller(size, confirmed_limit(b, worker));
+	if (h->known && size < 2 && blocks_hdss_lumps_next(b, worker))
+		return 0;
 	if (h->lumps.count && !(size = blocks_hdss_lumps_limit(b, worker, size)))
 		return 0;
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;

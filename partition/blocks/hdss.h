@@ -54,6 +54,7 @@ struct hdss_worker {
 	double clock;                  /**< when its block under way began, microseconds since the
 	                                    beginning */
 	double pace;                   /**< in earlier runs; 0: unknown */
+	double most;                   /**< iterations of a block in these */
 	double shift;                  /**< logarithm of its pace now to that */
 	unsigned asked;                /**< blocks it was given */
 	bool learned;                  /**< its weight is known */
@@ -234,6 +235,8 @@ int blocks_hdss_lumps_learn(const struct heddle_strategy *b, struct blocks_memor
 /** @return n iterations from the next one on, or fewer up to one that others should do; 0: that
  * is the next one */
 double blocks_hdss_lumps_limit(struct heddle_strategy *b, unsigned worker, double n);
+/** @return whether the next iteration is long, and one that others should do */
+bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker);
 
 /** A block is done: does it tell that iterations are uneven? Before it counts. */
 void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double n, double us);

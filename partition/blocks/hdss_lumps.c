@@ -5,7 +5,8 @@
  * longer than those around it may owe that to one of its iterations. Nobody knows which one, and a
  * profile spreads its cost over the block. A slow worker that gets it in a later run may end long
  * after all others. So slow workers leave such a block's iterations to one that would end the dear
- * iteration sooner.
+ * iteration sooner. The same holds for an iteration that is known to be dear, as all around it may
+ * be.
  */
 #include "config.h"
 
@@ -20,6 +21,10 @@
 #define LUMP_NOISES 3
 /* ... and the rest would take the slowest worker this part of the run. */
 #define LUMP_PART 0.05
+/* An iteration is long if it takes its worker this part of the run. */
+#define LONG_PART 0.05
+/* It is left to one that would end it in this part of the time. */
+#define SOON 0.5
 /* A lump of an earlier run stays while the blocks there take at least this part of it. */
 #define LUMP_STAYS 0.5
 /* Blocks on either side that tell what iterations around it cost. */
@@ -192,10 +197,10 @@ int blocks_hdss_lumps_learn(const struct heddle_strategy *b, struct blocks_memor
 	return 0;
 }
 
-/* Whether the worker would end the lump after all others, and another one would sooner. That one
- * will ask if it has work under way, or has not asked yet. */
+/* Whether the worker would end the lump after all others, and another one would in this part of the
+ * time. That one will ask if it has work under way, or has not asked yet. */
 static bool is_left(const struct heddle_strategy *b, unsigned worker,
-                    const struct blocks_lump *lump)
+                    const struct blocks_lump *lump, double part)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *e = &h->estimates[worker];
@@ -208,7 +213,8 @@ static bool is_left(const struct heddle_strategy *b, unsigned worker,
 
 		if (w != worker && !other->retired && !other->guessed && other->pace > 0 &&
 		    (b->workers[w].under_way || !h->worker[w].asked) &&
-		    other->ready + other->start + lump->work * other->pace < done)
+		    other->ready + other->start + lump->work * other->pace <
+		        h->now + part * (done - h->now))
 			return true;
 	}
 	return false;
@@ -228,11 +234,23 @@ double blocks_hdss_lumps_limit(struct heddle_strategy *b, unsigned worker, doubl
 			continue;
 		if (lump->start >= next + n)
 			break;
-		if (is_left(b, worker, lump))
+		if (is_left(b, worker, lump, 1))
 			return lump->start > next ? lump->start - next : 0;
 		/* What is left of it would be as dangerous as all of it. */
 		if (lump->start + lump->n > next + n)
 			n = lump->start + lump->n - next;
 	}
 	return n;
+}
+
+bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	struct blocks_lump one = {.start = h->run_blocks.next, .n = 1};
+
+	if (h->run_blocks.returned || !b->remaining)
+		return false;
+	one.work = costs_work(&h->costs, one.start, 1);
+	return one.work * h->estimates[worker].pace >= LONG_PART * h->run &&
+	       is_left(b, worker, &one, SOON);
 }

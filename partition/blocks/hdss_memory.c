@@ -44,6 +44,7 @@ static void worker_remember(struct hdss_worker *worker, const struct blocks_memo
 {
 	worker->pace = memory->time.pace;
 	worker->largest = memory->largest;
+	worker->most = memory->most;
 	worker->last = memory->largest.n;
 	worker->learned = true;
 	/* It will ask ahead again. */
@@ -138,13 +139,16 @@ static void largest_learn(const struct hdss *h, struct blocks_memory *memory)
 		if (block->worker >= memory->nworkers || block->us <= 0 || block->once)
 			continue;
 		largest = &memory->workers[block->worker].largest;
+		memory->workers[block->worker].most =
+		    hdss_larger(memory->workers[block->worker].most, block->n);
 		if (work > largest->n)
 			*largest = (struct heddle_block_point){work, block->us};
 	}
 }
 
-/* What part of the time of blocks could not be expected if all iterations cost the same: a loop
- * of equal ones is confirmed by its first run. */
+/* What part of the time of the work could not be expected if all iterations cost the same: a loop
+ * of equal ones is confirmed by its first run. One block of an accelerator may be most of the work,
+ * and little of the workers' time. */
 static double unequal(const struct hdss *h, const struct blocks_memory *memory)
 {
 	const struct costs_run *run = &h->run_blocks;
@@ -153,13 +157,16 @@ static double unequal(const struct hdss *h, const struct blocks_memory *memory)
 	for (unsigned i = 0; i < run->count; i++) {
 		const struct costs_block *block = &run->blocks[i];
 		const struct costs_worker *worker;
+		double more, work;
 
 		if (block->worker >= memory->nworkers || block->us <= 0 || block->once)
 			continue;
 		worker = &memory->workers[block->worker].time;
-		off += hdss_larger(0, block->us - block->n * worker->pace -
-		                          (block->follows ? worker->follow.us : worker->start.us));
-		sum += block->us;
+		more = block->us - block->n * worker->pace -
+		       (block->follows ? worker->follow.us : worker->start.us);
+		work = costs_work(&memory->costs, block->start, block->n);
+		off += work * hdss_larger(0, more / block->us);
+		sum += work;
 	}
 	return sum > 0 ? off / sum : 1;
 }

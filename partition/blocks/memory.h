@@ -15,6 +15,7 @@
 struct blocks_memory_worker {
 	struct costs_worker time;          /**< pace 0: nothing is known */
 	struct heddle_block_point largest; /**< block; its size is work */
+	double most;                       /**< iterations of a block */
 	bool pipelined;                    /**< had a block while another one was under way */
 };
 

@@ -1014,6 +1014,42 @@ static void test_unlike(void **state)
 	}
 }
 
+/* Few long iterations, dear in the middle, which the accelerator does far sooner: none of them is
+ * left to a core to whom it is nearly all of the run, also where one large block of the
+ * accelerator told the costs. */
+static void test_long_iterations(void **state)
+{
+	enum { LOOPS = 400, RUNS = 3 };
+	unsigned late = 0;
+
+	srandom(test_seed());
+	for (unsigned i = 0; i < LOOPS; i++) {
+		struct replay_worker workers[MAXWORKERS];
+		unsigned cores = 4 + 18 * draw();
+		double place = draw(), width = 0.05 + 0.2 * draw(), least = 0.003 + 0.05 * draw();
+		struct replay_machine machine = machine_make(workers, cores, 1);
+		struct blocks_memory *memory = NULL;
+
+		machine.n = 300 * pow(10, draw());
+		for (size_t k = 0; k < machine.n; k++) {
+			double x = ((double)k / machine.n - place) / width;
+
+			work[k + 1] = work[k] + least + exp(-x * x);
+		}
+		for (unsigned w = 0; w <= cores; w++)
+			workers[w].rate = work[machine.n] / 30e3;
+		for (unsigned w = 0; w < cores; w++)
+			workers[w].rate /= 300;
+		workers[cores].depth = 2;
+		repeat(&machine, 1, &memory);
+		for (unsigned r = 1; r < RUNS; r++)
+			late += repeat(&machine, 1, &memory) < 0.6;
+		free(memory);
+	}
+	print_message("long iterations: %u of %u runs are late\n", late, LOOPS * (RUNS - 1));
+	assert_true(late < LOOPS * (RUNS - 1) / 50);
+}
+
 /* As many iterations as cores, or few times as many: no core does one more than the others, also
  * where what was learned says that some are a little faster. */
 static void test_one_each(void **state)
@@ -1115,6 +1151,7 @@ int main(void)
 	    cmocka_unit_test(test_slower),
 	    cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
+	    cmocka_unit_test(test_long_iterations),
 	    cmocka_unit_test(test_one_each),
 	    cmocka_unit_test(test_crowded),
 	    cmocka_unit_test(test_crowded_much),
