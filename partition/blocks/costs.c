@@ -760,12 +760,12 @@ static void lines_sum(const struct fit *fit, const struct costs_run *run, struct
 }
 
 /* The two starts of a kind: least squares, in which each worker has the pace that suits them. What
- * earlier runs told counts less each time. */
+ * earlier runs told counts less each time. Blocks of one size tell nothing of a start: it stays. */
 static void kind_starts(const struct fit *fit, const struct line_sums *sums,
                         const struct costs_worker *before, struct costs_start *starts)
 {
 	double a[2][2] = {{0}}, y[2] = {0}, det;
-	bool assumed;
+	bool untold;
 
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		const struct line_sums *s = &sums[w];
@@ -779,10 +779,11 @@ static void kind_starts(const struct fit *fit, const struct line_sums *sums,
 				a[i][j] += (i == j) * s->one[i] - s->x[i] * s->x[j] / s->xx;
 		}
 	}
-	assumed = before->start.sure <= 0 && a[0][0] < TOLD * starts[0].sure;
+	untold = a[0][0] < TOLD * starts[0].sure;
 	for (int i = 0; i < 2; i++) {
 		const struct costs_start *old = i ? &before->follow : &before->start;
-		double sure = FORGET * old->sure + LEAST_SURE * (starts[i].sure + 1e-12);
+		double least = !i && untold ? 1 : LEAST_SURE;
+		double sure = FORGET * old->sure + least * (starts[i].sure + 1e-12);
 
 		a[i][i] += sure;
 		y[i] += sure * old->us;
@@ -791,7 +792,7 @@ static void kind_starts(const struct fit *fit, const struct line_sums *sums,
 	det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
 	starts[0].us = (y[0] * a[1][1] - y[1] * a[0][1]) / det;
 	starts[1].us = (y[1] * a[0][0] - y[0] * a[1][0]) / det;
-	if (assumed)
+	if (untold && before->start.sure <= 0)
 		starts[0].sure = 0;
 }
 

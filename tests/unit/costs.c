@@ -1050,6 +1050,36 @@ static void test_long_iterations(void **state)
 	assert_true(late < LOOPS * (RUNS - 1) / 50);
 }
 
+/* Cores that have done two blocks of one iteration each: noise does not tell them a start, which
+ * would make iterations look short. */
+static void test_one_size(void **state)
+{
+	enum { DEVICES = 3, CORES = 8, ITERATIONS = 2173, LOOPS = 60 };
+
+	for (unsigned long seed = 1; seed <= LOOPS; seed++) {
+		struct replay_worker workers[DEVICES + CORES] = {{.rate = 0}};
+		struct replay_machine machine = {.n = ITERATIONS,
+		                                 .workers = workers,
+		                                 .nworkers = DEVICES + CORES,
+		                                 .seed = 100 * seed};
+		struct blocks_memory *memory = NULL;
+		double efficiency;
+
+		for (unsigned w = 0; w < DEVICES + CORES; w++)
+			workers[w] = (struct replay_worker){
+			    .given.kind = w < DEVICES ? HEDDLE_KIND_CUDA : HEDDLE_KIND_CPU,
+			    .rate = w < DEVICES ? 0.0059 : 3.3e-5,
+			    .overhead_us = w < DEVICES ? 120 : 2,
+			    .depth = w < DEVICES ? 2 : 1,
+			    .transfer = w < DEVICES ? 0.5 : 0,
+			    .noise = 0.05};
+		efficiency = repeat(&machine, 2, &memory);
+		if (efficiency < 0.7)
+			fail_msg("seed %lu: efficiency %g", seed, efficiency);
+		free(memory);
+	}
+}
+
 /* As many iterations as cores, or few times as many: no core does one more than the others, also
  * where what was learned says that some are a little faster. */
 static void test_one_each(void **state)
@@ -1152,6 +1182,7 @@ int main(void)
 	    cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
 	    cmocka_unit_test(test_long_iterations),
+	    cmocka_unit_test(test_one_size),
 	    cmocka_unit_test(test_one_each),
 	    cmocka_unit_test(test_crowded),
 	    cmocka_unit_test(test_crowded_much),
