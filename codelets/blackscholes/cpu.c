@@ -200,12 +200,15 @@ void blackscholes_cpu_stream(enum codelet_isa isa, const struct blackscholes_mar
                              size_t n, const float *spot, const float *strike, const float *years,
                              float *call, float *put)
 {
-	enum { PART = 512 }; /* both outputs take a small part of the first cache */
-	float call_part[PART], put_part[PART];
+	enum { LINE = 64, PART = 512 }; /* both outputs take a small part of the first cache */
+	float call_part[PART] __attribute__((aligned(LINE)));
+	float put_part[PART] __attribute__((aligned(LINE)));
+	/* Parts end where lines of the caches do: a line that is stored in two pieces is written to
+	 * memory twice. */
+	size_t m = PART - (uintptr_t)call % LINE / sizeof(*call);
 
-	for (size_t i = 0; i < n; i += PART) {
-		size_t m = n - i < PART ? n - i : PART;
-
+	for (size_t i = 0; i < n; i += m, m = PART) {
+		m = n - i < m ? n - i : m;
 		blackscholes_cpu(isa, market, m, spot + i, strike + i, years + i, call_part,
 		                 put_part);
 		stream(call + i, call_part, m * sizeof(*call));
