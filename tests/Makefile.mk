@@ -222,12 +222,13 @@ CLEANFILES += $(smpi_programs)
 # mpi/: several ranks on this machine.
 mpi_programs =
 if HAVE_MPI
-mpi_programs += tests/mpi/flows tests/mpi/loops tests/mpi/threads tests/mpi/waves doc/examples/pieces \
-	doc/examples/ranks
+mpi_programs += tests/mpi/flows tests/mpi/loops tests/mpi/start tests/mpi/threads tests/mpi/waves \
+	doc/examples/pieces doc/examples/ranks
 endif
 check_PROGRAMS += $(mpi_programs)
 tests_mpi_flows_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 tests_mpi_loops_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
+tests_mpi_start_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS) $(HWLOC_LIBS)
 tests_mpi_threads_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 tests_mpi_waves_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 

@@ -46,7 +46,8 @@ extern "C" {
  * use no OpenCL, unless STARPU_NOPENCL says so.
  *
  * The first rank of a machine starts first: StarPU's first start measures it and writes files. A
- * rank that the others wait for 30 times HEDDLE_NODE_TIMEOUT ends the program on all ranks.
+ * rank that the others wait for 30 times HEDDLE_NODE_TIMEOUT ends the program on all ranks, and so
+ * does one that is not heard of for HEDDLE_NODE_TIMEOUT while they divide a machine.
  * @param conf as of starpu_init(); NULL: StarPU's defaults
  * @return 0; what starpu_init() returns on this rank; -EINVAL after a message: not after MPI_Init()
  */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "partition/mpi/link_mpi.h"
 #include "partition/mpi/place.h"
@@ -37,8 +37,9 @@ static const struct runtime {
     {"hipGetDeviceCount", "hipDeviceGetPCIBusId", "STARPU_NHIP", "STARPU_WORKERS_HIPID"}};
 #define RUNTIMES (sizeof(runtimes) / sizeof(*runtimes))
 
-/* What ranks on one machine tell each other. */
+/* What ranks tell each other. */
 struct told {
+	char machine[128];
 	char bound[1024]; /* the processors that the launcher allows it */
 	struct devices {
 		int n;
@@ -48,7 +49,6 @@ struct told {
 
 /* The ranks on this machine. */
 struct machine {
-	MPI_Comm comm;
 	int rank, nranks;
 	struct told *told; /* of each */
 	hwloc_topology_t topology;
@@ -74,25 +74,44 @@ static struct devices devices_find(const struct runtime *runtime)
 	return found;
 }
 
-static void tell(struct machine *machine)
+/* Two machines may have one name. */
+static void machine_name(char *name, size_t size)
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+	size_t length = file ? fread(name, 1, size / 2, file) : 0;
+
+	if (file)
+		fclose(file);
+	gethostname(name + length, size - length - 1);
+}
+
+static void own_find(const struct machine *machine, struct told *own)
 {
 	hwloc_cpuset_t bound =
 	    hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(machine->topology));
-	const struct timespec nap = {0, 50000};
-	struct told own = {0};
-	MPI_Request request;
-	int over = 0;
 
+	machine_name(own->machine, sizeof(own->machine));
 	(void)hwloc_get_cpubind(machine->topology, bound, HWLOC_CPUBIND_THREAD);
-	hwloc_bitmap_snprintf(own.bound, sizeof(own.bound), bound);
+	hwloc_bitmap_snprintf(own->bound, sizeof(own->bound), bound);
 	hwloc_bitmap_free(bound);
 	for (size_t d = 0; d < RUNTIMES; d++)
-		own.devices[d] = devices_find(&runtimes[d]);
-	/* MPI's own wait would keep a core busy. */
-	MPI_Iallgather(&own, sizeof(own), MPI_BYTE, machine->told, sizeof(own), MPI_BYTE,
-	               machine->comm, &request);
-	while (MPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && !over)
-		nanosleep(&nap, NULL);
+		own->devices[d] = devices_find(&runtimes[d]);
+}
+
+/* MPI_Comm_split_type() would find the ranks of a machine, but wait for ever for one that hangs. */
+static void tell(struct machine *machine, int rank, int nranks)
+{
+	struct told own = {0};
+
+	own_find(machine, &own);
+	mpi_world_gather(&own, machine->told, sizeof(own));
+	for (int r = 0; r < nranks; r++) {
+		if (strcmp(machine->told[r].machine, own.machine))
+			continue;
+		if (r == rank)
+			machine->rank = machine->nranks;
+		machine->told[machine->nranks++] = machine->told[r];
+	}
 }
 
 /* Gives the workers these cores. StarPU's files are of the whole machine, so it is not to see less
@@ -245,18 +264,17 @@ static void machine_take(struct machine *machine, struct starpu_conf *conf)
 static int start(struct starpu_conf *conf)
 {
 	struct machine machine = {0};
-	int status = 0;
+	int status = 0, rank, nranks;
 
-	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine.comm);
-	MPI_Comm_rank(machine.comm, &machine.rank);
-	MPI_Comm_size(machine.comm, &machine.nranks);
-	machine.told = calloc(machine.nranks, sizeof(*machine.told));
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+	machine.told = calloc(nranks, sizeof(*machine.told));
 	if (!machine.told || hwloc_topology_init(&machine.topology) ||
 	    hwloc_topology_load(machine.topology)) {
 		heddle_warn("StarPU over ranks: no memory; the run ends on all ranks");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
-	tell(&machine);
+	tell(&machine, rank, nranks);
 	machine_take(&machine, conf);
 	hwloc_topology_destroy(machine.topology);
 	free(machine.told);
@@ -266,7 +284,6 @@ static int start(struct starpu_conf *conf)
 	status = starpu_init(conf);
 	if (!machine.rank)
 		mpi_world_meet();
-	MPI_Comm_free(&machine.comm);
 	return status;
 }
 

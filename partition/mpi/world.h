@@ -46,4 +46,8 @@ extern const struct mpi_world heddle_mpi_world;
 /** Waits for all ranks, and leaves the core to others meanwhile. */
 void mpi_world_meet(void);
 
+/** Tells all ranks what each has, in the same way.
+ * @param[out] all `bytes` of each rank */
+void mpi_world_gather(const void *own, void *all, size_t bytes);
+
 #endif

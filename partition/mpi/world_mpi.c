@@ -83,6 +83,14 @@ void mpi_world_meet(void)
 
 	reduce(&none, 1, MPI_INT, MPI_MIN);
 }
+
+void mpi_world_gather(const void *own, void *all, size_t bytes)
+{
+	struct mpi_link *link = meeting_open(meeting_limit_s(false), "that divides machines");
+
+	mpi_link_gather(link, own, all, bytes, NULL, NULL);
+	meeting_end(link);
+}
 #endif
 
 static int world_begin(int *argc, char ***argv, int *rank, int *nranks)

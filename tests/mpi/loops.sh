@@ -51,6 +51,7 @@ refused 'fail at home' 'it failed on rank 1: Numerical argument out of domain'
 
 refused_version "$loops"
 
+ended "$top_builddir/tests/mpi/start" hang 'rank 1 has not been heard of for 3 s'
 ended "$loops" die ''
 ended "$loops" exit ''
 ended "$loops" hang 'rank 1 has not been heard of for 3 s'
