@@ -11,8 +11,6 @@
 
 /* What a block counts when one more has come. */
 #define DECAY 0.7
-/* Sizes must differ by this factor to tell the start from the pace. */
-#define SPREAD 2
 
 static void sums_add(struct heddle_block_time *t, double n, double us)
 {
@@ -39,7 +37,7 @@ static int start_fit(const struct heddle_block_time *t, double *start)
 		least = !i || p->n < least ? p->n : least;
 		most = p->n > most ? p->n : most;
 	}
-	if (most < SPREAD * least || heddle_line_fit(&line, start, &pace))
+	if (most < BLOCK_TIME_SPREAD * least || heddle_line_fit(&line, start, &pace))
 		return -EDOM;
 	if (*start < 0)
 		*start = 0;

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 
 #define BLOCK_TIME_POINTS 8
+/** Sizes must differ by this factor to tell the start from the pace. */
+#define BLOCK_TIME_SPREAD 2
 
 /* The start comes from blocks of different sizes, the pace from the latest blocks whatever their
  * sizes, older ones counting less. The pace is a quotient of sums: where blocks overlap, the times

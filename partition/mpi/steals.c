@@ -221,6 +221,17 @@ static double steal_most(const struct mpi_steals *steals, struct estimate thief,
 	return fmin(most, help);
 }
 
+/* Whether so much help tells more of what sending takes: of one size what it takes to begin is not
+ * told from what an iteration takes. */
+static bool sending_told(const struct mpi_steals *steals, double n)
+{
+	const struct heddle_block_time *moved = steals->moved;
+
+	if (!is_sent(steals) || moved->start_known)
+		return false;
+	return !moved->count || n >= BLOCK_TIME_SPREAD * moved->points[0].n;
+}
+
 /* What help must save its owner at the least, microseconds. */
 static double least_us(const struct mpi_steals *steals, double now)
 {
@@ -274,8 +285,8 @@ static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, dou
 		thief = estimate(peer, now, known);
 		saved = surplus(thief, of, end);
 		most = steal_most(steals, thief, of, saved);
-		/* What only tells what sending takes may be short. */
-		if (!is_sent(steals) || steals->moved->count)
+		/* What tells what sending takes may be short. */
+		if (!sending_told(steals, most))
 			saved = most;
 		if (most < steals->given.alignment || saved * of.pace < least)
 			continue;

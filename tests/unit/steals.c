@@ -383,6 +383,35 @@ static void test_slow(void **state)
 	assert_true(outcome.abroad < 400);
 }
 
+/* To begin to send takes as long as to send many iterations. The first help is short, and one size
+ * does not tell: longer help is tried, and ranks end together. */
+static void test_start_of_sending(void **state)
+{
+	static const size_t homes[] = {0, 400000, 800000};
+	struct machine machine = {.nranks = 2,
+	                          .rate = {2.5, 2},
+	                          .answer_us = 300,
+	                          .message_us = 700,
+	                          .send_us = 0.1,
+	                          .block = 4000,
+	                          .slower = 1};
+	struct heddle_block_time moved = {0}, ranges = {0};
+	struct mpi_steals_problem problem = {.n = 800000,
+	                                     .nranks = 2,
+	                                     .homes = homes,
+	                                     .bytes = 2000,
+	                                     .moved = &moved,
+	                                     .ranges = &ranges};
+
+	for (int run = 0; run < 3; run++) {
+		struct outcome outcome = simulate(&problem, &machine);
+
+		print_message("run %d: %.3f times the least time, %zu away from home\n", run,
+		              outcome.us / outcome.ideal_us, outcome.abroad);
+		assert_true(outcome.us < 1.03 * outcome.ideal_us);
+	}
+}
+
 /* A slow rank is at its first block, a tenth of its part, when the others have done theirs: they
  * get what it has not begun. */
 static void test_first_block(void **state)
@@ -509,6 +538,7 @@ int main(void)
 	    cmocka_unit_test(test_first_block),      cmocka_unit_test(test_no_queue),
 	    cmocka_unit_test(test_more_before_done), cmocka_unit_test(test_not_begun),
 	    cmocka_unit_test(test_dear_end),         cmocka_unit_test(test_late_news),
+	    cmocka_unit_test(test_start_of_sending),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
