@@ -143,22 +143,59 @@ static void describe(struct node *node, const struct heddle_mpi_place *places,
 
 /* ---- all ranks ---- */
 
-/* What rank 0 says of an array. */
+/* What rank 0 says of all arrays, one after the other, ... */
 struct told {
-	struct mpi_array_agreed agreed;
-	size_t first[];
+	uint32_t bytes;
+	uint32_t steals; /* see struct node */
 };
 
-static void array_agreed(struct node_array *array, const struct told *told, struct mpi_link *link)
+/* ... and of each. */
+struct told_array {
+	struct mpi_array_agreed agreed;
+	uint64_t nruns;
+	struct mpi_layout_run runs[];
+};
+
+static size_t told_size(uint64_t nruns)
+{
+	return sizeof(struct told_array) + nruns * sizeof(struct mpi_layout_run);
+}
+
+static size_t *firsts_new(struct mpi_link *link)
 {
 	unsigned nranks = mpi_link_ranks(link);
-	size_t bytes = (nranks + 1) * sizeof(size_t), *first = malloc(bytes);
+	size_t *first = malloc((nranks + 1) * sizeof(*first));
 
 	if (!first)
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
-	memcpy(first, told->first, bytes);
+	return first;
+}
+
+static size_t arrays_tell(struct mpi_link *link, const struct mpi_description *all, unsigned n,
+                          char *told)
+{
+	size_t *first = firsts_new(link), bytes = 0;
+	unsigned nranks = mpi_link_ranks(link);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct told_array *of = (struct told_array *)(told + bytes);
+
+		mpi_agreement_array(all, nranks, i, &of->agreed, first);
+		of->nruns = mpi_layout_runs(&(struct mpi_layout){nranks, first}, of->runs);
+		bytes += told_size(of->nruns);
+	}
+	free(first);
+	return bytes;
+}
+
+static void array_agreed(struct node_array *array, const struct told_array *told,
+                         struct mpi_link *link)
+{
+	size_t *first = firsts_new(link);
+
+	mpi_layout_first(told->runs, told->nruns, first);
 	array->agreed = told->agreed;
-	array->layout = (struct mpi_layout){nranks, first};
+	array->layout = (struct mpi_layout){mpi_link_ranks(link), first};
 	array->own = mpi_layout_of(&array->layout, mpi_link_rank(link));
 	if (array->place.layout == HEDDLE_MPI_EVERYWHERE)
 		array->own = (struct mpi_units){0, array->agreed.units};
@@ -170,37 +207,42 @@ static unsigned narrays(const struct mpi_description *says)
 	return says->status ? 0 : says->naccesses;
 }
 
-/* A verdict without difference has room for what few ranks are told of few arrays. */
+/* A verdict without difference has room for what ranks are told of few arrays. */
 int node_arrays_agree(struct mpi_link *link, const char *what, const char *name,
                       const struct mpi_description *says, struct node_array *const *arrays,
                       struct mpi_description **all, bool *steals)
 {
 	unsigned nranks = mpi_link_ranks(link), n = narrays(says);
-	size_t bytes = sizeof(struct told) + (nranks + 1) * sizeof(size_t);
-	size_t size = n * bytes + sizeof(*steals);
-	char *told = calloc(1, size);
+	char *told = malloc(n * told_size(nranks) + 1);
+	struct told head = {.steals = *steals};
 	struct mpi_verdict verdict;
+	char *room = verdict.text + sizeof(head);
+	size_t most = sizeof(verdict.text) - sizeof(head), at = 0;
 	int status;
 
 	if (!told)
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
 	mpi_agree_collect(link, what, says, all, &verdict);
-	for (unsigned i = 0; *all && !verdict.status && i < n; i++) {
-		struct told *of = (struct told *)(told + i * bytes);
-
-		mpi_agreement_array(*all, nranks, i, &of->agreed, of->first);
+	if (*all && !verdict.status) {
+		head.bytes = arrays_tell(link, *all, n, told);
+		memcpy(verdict.text, &head, sizeof(head));
+		memcpy(room, told, head.bytes <= most ? head.bytes : 0);
 	}
-	memcpy(told + n * bytes, steals, sizeof(*steals));
-	if (*all && !verdict.status && size <= sizeof(verdict.text))
-		memcpy(verdict.text, told, size);
 	status = mpi_agree_conclude(link, what, name, &verdict);
-	if (!status && size <= sizeof(verdict.text))
-		memcpy(told, verdict.text, size);
-	else if (!status)
-		mpi_agree_broadcast(link, told, size);
-	for (unsigned i = 0; !status && i < n; i++)
-		array_agreed(arrays[i], (struct told *)(told + i * bytes), link);
-	memcpy(steals, told + n * bytes, sizeof(*steals));
+	if (!status) {
+		memcpy(&head, verdict.text, sizeof(head));
+		*steals = head.steals;
+		if (head.bytes <= most)
+			memcpy(told, room, head.bytes);
+		else
+			mpi_agree_broadcast(link, told, head.bytes);
+	}
+	for (unsigned i = 0; !status && i < n; i++) {
+		struct told_array *of = (struct told_array *)(told + at);
+
+		array_agreed(arrays[i], of, link);
+		at += told_size(of->nruns);
+	}
 	free(told);
 	return status;
 }

@@ -5,6 +5,28 @@
 
 #include "layout.h"
 
+unsigned mpi_layout_runs(const struct mpi_layout *layout, struct mpi_layout_run *runs)
+{
+	unsigned n = 0;
+
+	for (unsigned r = 0; r < layout->nranks; r++) {
+		size_t units = mpi_layout_of(layout, r).count;
+
+		if (!n || runs[n - 1].units != units)
+			runs[n++] = (struct mpi_layout_run){0, units};
+		runs[n - 1].ranks++;
+	}
+	return n;
+}
+
+void mpi_layout_first(const struct mpi_layout_run *runs, unsigned n, size_t *first)
+{
+	*first = 0;
+	for (unsigned i = 0; i < n; i++)
+		for (uint64_t r = 0; r < runs[i].ranks; r++, first++)
+			first[1] = first[0] + runs[i].units;
+}
+
 bool mpi_units_within(struct mpi_units inner, struct mpi_units outer)
 {
 	return !inner.count || (inner.first >= outer.first &&

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** Rank r has units first[r] to first[r + 1] - 1. */
 struct mpi_layout {
@@ -31,6 +32,19 @@ static inline size_t mpi_layout_total(const struct mpi_layout *layout)
 {
 	return layout->first[layout->nranks];
 }
+
+/** Ranks in a row that have as many units each: of equal parts there are two such runs at the most,
+ * however many ranks. */
+struct mpi_layout_run {
+	uint64_t ranks, units;
+};
+
+/** The runs of a layout. @param[out] runs room for nranks of them
+ * @return how many */
+unsigned mpi_layout_runs(const struct mpi_layout *layout, struct mpi_layout_run *runs);
+
+/** The layout that has such runs. @param[out] first an entry more than their ranks */
+void mpi_layout_first(const struct mpi_layout_run *runs, unsigned n, size_t *first);
 
 /** Whether `outer` has all of `inner`; an empty one is in every other. */
 bool mpi_units_within(struct mpi_units inner, struct mpi_units outer);

@@ -117,6 +117,27 @@ static void test_free_core(void **state)
 
 /* ---- layouts ---- */
 
+/* Runs of ranks that have as many units tell a layout. */
+static void test_layout_runs(void **state)
+{
+	enum { MOST = 40 };
+	unsigned seed = test_seed();
+
+	for (int round = 0; round < 1000; round++) {
+		unsigned nranks = 1 + rand_r(&seed) % MOST, differ = 1 + rand_r(&seed) % 4, n;
+		size_t first[MOST + 1] = {0}, again[MOST + 1];
+		struct mpi_layout_run runs[MOST];
+
+		for (unsigned r = 0; r < nranks; r++)
+			first[r + 1] = first[r] + rand_r(&seed) % differ;
+		n = mpi_layout_runs(&(struct mpi_layout){nranks, first}, runs);
+		assert_in_range(n, 1, differ == 1 ? 1 : nranks);
+		mpi_layout_first(runs, n, again);
+		assert_memory_equal(again, first, (nranks + 1) * sizeof(*first));
+	}
+}
+
+
 static void assert_cut(const struct mpi_layout *layout, struct mpi_units *units, size_t most,
                        unsigned rank, size_t first, size_t count)
 {
@@ -755,6 +776,7 @@ static void test_differences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_layout_runs),
 	    cmocka_unit_test(test_ranks_divide_a_machine),
 	    cmocka_unit_test(test_ranks_divide_devices),
 	    cmocka_unit_test(test_devices_said),
