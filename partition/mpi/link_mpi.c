@@ -39,9 +39,15 @@
 /* A transfer has no more bytes than this: MPI counts with int. */
 #define TRANSFER_MOST ((size_t)1 << 30)
 
-/* Short messages that may arrive at once. Of those that nobody expects yet some MPIs transfer the
- * contents only when somebody does: many ranks that ask rank 0 would wait for one another. */
-#define EXPECTED_MOST 64
+/* Short messages that are expected at once, of each rank and in all. Of those that nobody expects
+ * yet some MPIs transfer the contents only when somebody does: many ranks that ask rank 0 would wait
+ * for one another. SMPI does so with all, and simulated ranks send several while one is on its way.
+ */
+#ifdef HEDDLE_USE_SIMGRID
+enum { EXPECTED_EACH = 8, EXPECTED_MOST = 1024 };
+#else
+enum { EXPECTED_EACH = 2, EXPECTED_MOST = 64 };
+#endif
 
 /* More simulated ranks say to rank 0 alone what all are to know. */
 #define GATHERED_MOST 32
@@ -441,7 +447,9 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 	link->what = what;
 	link->name = name;
 	/* A rank that has asked may also say what it has computed. */
-	link->nexpected = 2 * link->nranks < EXPECTED_MOST ? 2 * link->nranks : EXPECTED_MOST;
+	link->nexpected = EXPECTED_EACH * link->nranks;
+	if (link->nexpected > EXPECTED_MOST)
+		link->nexpected = EXPECTED_MOST;
 	link->look_ns = LOOK_LEAST_NS;
 	wakes_init(link);
 	if (mpi_watch_init(&link->watch, rank, nranks, limit_us)) {
