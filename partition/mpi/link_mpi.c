@@ -40,8 +40,9 @@
 #define TRANSFER_MOST ((size_t)1 << 30)
 
 /* Short messages that are expected at once, of each rank and in all. Of those that nobody expects
- * yet some MPIs transfer the contents only when somebody does: many ranks that ask rank 0 would wait
- * for one another. SMPI does so with all, and simulated ranks send several while one is on its way.
+ * yet some MPIs transfer the contents only when somebody does: many ranks that ask rank 0 would
+ * wait for one another. SMPI does so with all, and simulated ranks send several while one is on its
+ * way.
  */
 #ifdef HEDDLE_USE_SIMGRID
 enum { EXPECTED_EACH = 8, EXPECTED_MOST = 1024 };

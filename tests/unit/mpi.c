@@ -137,7 +137,6 @@ static void test_layout_runs(void **state)
 	}
 }
 
-
 static void assert_cut(const struct mpi_layout *layout, struct mpi_units *units, size_t most,
                        unsigned rank, size_t first, size_t count)
 {
