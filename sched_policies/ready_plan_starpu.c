@@ -85,6 +85,7 @@ struct ready_plan {
 	double bound_us; /* the area bound then */
 	/* All workers that take part are alike: they need no plan. So many tasks get no rank. */
 	bool alike;
+	bool known; /* a time of every type that waits */
 	bool alone; /* one class takes part, of tasks of which a time is known */
 	size_t unranked;
 	bool brief;        /* tasks are so short that it counts what a plan costs */
@@ -537,11 +538,12 @@ static unsigned crew_classes(const struct ready_context *c)
 	return n;
 }
 
-/* Whether tasks need no plan, and no rank beside the priorities that the program gives them. The
- * log of queues is about claims. */
+/* Whether tasks need no plan, and no rank beside the priorities that the program gives them. Who
+ * rests while nobody has run a type of what waits may help as soon as somebody has. The log of
+ * queues is about claims. */
 static bool is_plain(const struct ready_context *c)
 {
-	return c->plan->alike && c->plan->prioritised && !c->log.on;
+	return c->plan->alike && c->plan->known && c->plan->prioritised && !c->log.on;
 }
 
 /* Has tasks wait in local queues where that serves, of the one class that takes part. */
@@ -584,13 +586,12 @@ static void mix_weigh(struct ready_context *c, const struct heddle_area_type *se
 	if (count > 0 && c->patient && (p->bound_us > 0 || ready_is_planned(c)))
 		crew_choose(c, types, numbers, n, count);
 	/* Those that take part need no plan if they are of one class, and of one memory, or tasks
-	 * are short. Then homes say where a task goes. Who rests while nobody has run a type of
-	 * what waits may help as soon as somebody has. */
-	p->alike =
-	    count > 0 && crew_classes(c) == 1 && !isinf(interval_us) && (!c->nmemories || p->brief);
+	 * are short. Then homes say where a task goes. */
+	p->alike = count > 0 && crew_classes(c) == 1 && (!c->nmemories || p->brief);
+	p->known = !isinf(interval_us);
 	if (p->bound_us > 0)
 		p->alone = crew_classes(c) == 1;
-	p->unranked = count;
+	p->unranked = p->known ? count : 0;
 	stream_choose(c);
 	local_choose(c);
 }

@@ -71,9 +71,9 @@ static void test_inputs(void **state)
 	starpu_shutdown();
 	print_message("%d tasks of %d us with inputs of %d us: %.0f us\n", NTASKS, GPU_US,
 	              BYTES / 8000 + 10, us);
-	/* Without claims 47.5 ms. StarPU still begins some transfers when a task waits for them,
-	 * and while nobody has run a task the GPU's first ones are planned. */
-	assert_true(us < 45000);
+	/* Without claims 47.5 ms, 44.4 where the GPU's first tasks are planned although nobody has
+	 * run one. StarPU still begins some transfers when a task waits for them. */
+	assert_true(us < 44000);
 }
 
 int main(void)
