@@ -30,6 +30,7 @@ struct claim {
 	bool trial;        /**< the first task of its type for the owner's class */
 	double since_us;   /**< when it was claimed */
 	double arrival_us; /**< under heddle: when its inputs are expected; 0: they are there */
+	double fetch_us;   /**< how long they travel; 0: they are there */
 	size_t bytes;      /**< of its data */
 };
 

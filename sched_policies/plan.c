@@ -20,6 +20,10 @@
 #define BUSY_LINK 3
 #define USE_POWER 6
 #define ASKED 16
+/* So many arrivals tell how many transfers take place at a time. */
+#define ARRIVED 16
+/* More than so many at a time are not a matter of wrong estimates. */
+#define CLEARLY 1.05
 
 /* A piece of data is noted at most so many places behind the one where it belongs. */
 #define NEAR 8
@@ -97,12 +101,53 @@ static double least_price(const struct heddle_plan *plan, const struct heddle_pl
 	return least;
 }
 
+double heddle_plan_arrival_us(const struct heddle_plan_links *links, double now_us, unsigned node,
+                              double us)
+{
+	double begin_us = fmax(now_us, links->end_us);
+
+	if (node < HEDDLE_PLAN_NODES)
+		begin_us = fmax(begin_us, links->node_us[node]);
+	return begin_us + us;
+}
+
+double heddle_plan_transfer(struct heddle_plan_links *links, double now_us, unsigned node,
+                            double us)
+{
+	double end_us = heddle_plan_arrival_us(links, now_us, node, us);
+
+	/* For all that is known, nothing travels. */
+	if (now_us > links->end_us) {
+		links->arrived_us = 0;
+		links->narrived = 0;
+		links->since_us = now_us;
+	}
+	links->end_us = fmax(now_us, links->end_us) + us / fmax(links->width, 1);
+	if (node < HEDDLE_PLAN_NODES)
+		links->node_us[node] = end_us;
+	return end_us;
+}
+
+void heddle_plan_arrived(struct heddle_plan_links *links, double now_us, double asked_us, double us,
+                         double most)
+{
+	double width;
+
+	if (asked_us < links->since_us)
+		return;
+	links->arrived_us += us;
+	width = links->arrived_us / fmax(now_us - links->since_us, 1);
+	if (++links->narrived >= ARRIVED && width > CLEARLY)
+		links->width = fmin(most, fmax(links->width, width));
+}
+
 /* When the inputs of a task would be there. */
 static double arrival_us(const struct heddle_plan *plan, const struct heddle_plan_task *task,
                          unsigned node)
 {
-	return task->fetch_us[node] > 0 ? fmax(plan->now_us, plan->link_us) + task->fetch_us[node]
-	                                : plan->now_us;
+	double us = task->fetch_us[node];
+
+	return us > 0 ? heddle_plan_arrival_us(&plan->links, plan->now_us, node, us) : plan->now_us;
 }
 
 void heddle_plan_asked(struct heddle_plan *plan, double us)
@@ -119,7 +164,7 @@ void heddle_plan_asked(struct heddle_plan *plan, double us)
 /* What a transfer weighs among workers of one class. */
 static double link_weight(const struct heddle_plan *plan)
 {
-	double all_us = plan->now_us - plan->asked_since_us;
+	double all_us = (plan->now_us - plan->asked_since_us) * fmax(plan->links.width, 1);
 	double use = plan->asked_us < all_us ? plan->asked_us / all_us : plan->asked_us > 0;
 
 	return fmax(LINK, BUSY_LINK * pow(use, USE_POWER));
@@ -196,7 +241,8 @@ size_t heddle_plan_place(struct heddle_plan *plan, const struct heddle_plan_task
 		double us = end_us(plan, task, best);
 
 		if (task->fetch_us[worker->node] > 0)
-			plan->link_us = arrival_us(plan, task, worker->node);
+			heddle_plan_transfer(&plan->links, plan->now_us, worker->node,
+			                     task->fetch_us[worker->node]);
 		worker->begin_us = us - own_us(plan, task, best);
 		worker->free_us = us;
 	}

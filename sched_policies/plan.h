@@ -9,9 +9,10 @@
  *  - transfers hold up other transfers.
  * So while there is time, tasks go where they are cheap, even if they end later there. On the
  * critical path they go where they end first. All transfers of a machine share one link here, as
- * they share main memory. A piece of data that several tasks need in one memory is sent there once.
- * Of the workers of one class the best is chosen first: there transfers weigh more while the link
- * is busy. Between classes they do not, or cores would do what accelerators are for. Pure.
+ * they share main memory, until more has arrived than one can carry. A piece of data that several
+ * tasks need in one memory is sent there once. Of the workers of one class the best is chosen
+ * first: there transfers weigh more while the link is busy. Between classes they do not, or cores
+ * would do what accelerators are for. Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_PLAN_H
 #define HEDDLE_SCHED_POLICIES_PLAN_H
@@ -39,12 +40,27 @@ struct heddle_plan_sent {
 /** Pieces of data that a plan remembers to have sent; what is beyond counts again. */
 #define HEDDLE_PLAN_SENT 2048
 
+/** Memories that links tell apart. */
+#define HEDDLE_PLAN_NODES 64
+
+/** Transfers that were asked for: all share the link of main memory, and those to one memory its
+ * own. */
+struct heddle_plan_links {
+	double end_us;                     /**< when all will have ended */
+	double node_us[HEDDLE_PLAN_NODES]; /**< those to each memory */
+	double width; /**< so many take place at a time; what is below 1 counts as 1 */
+	/** Of those that were asked for since something has been travelling all the time: how long
+	 * travel those that have arrived, and how many. */
+	double arrived_us, since_us;
+	unsigned narrived;
+};
+
 struct heddle_plan {
 	unsigned long number; /**< of this plan */
 	struct heddle_plan_sent sent[HEDDLE_PLAN_SENT];
 	double now_us;
-	double end_us;  /**< when everything could be done at the earliest */
-	double link_us; /**< when transfers that were asked for will have ended */
+	double end_us; /**< when everything could be done at the earliest */
+	struct heddle_plan_links links;
 	/** heddle_plan_asked(): how long the last transfers take, since when, and how many. */
 	double asked_us, asked_since_us;
 	unsigned nasked;
@@ -82,6 +98,21 @@ bool heddle_plan_sends(const struct heddle_plan *plan, const void *data, unsigne
 
 /** Notes that a task has been placed where it needs a piece of data. */
 void heddle_plan_send(struct heddle_plan *plan, const void *data, unsigned node);
+
+/** When a transfer to a memory will have ended that is asked for now, after all others. */
+double heddle_plan_arrival_us(const struct heddle_plan_links *links, double now_us, unsigned node,
+                              double us);
+
+/** Asks for it. @return the same */
+double heddle_plan_transfer(struct heddle_plan_links *links, double now_us, unsigned node,
+                            double us);
+
+/** Inputs have arrived: tells how many transfers take place at a time at least.
+ * @param asked_us when they were asked for
+ * @param us how long they travel alone
+ * @param most so many at the most */
+void heddle_plan_arrived(struct heddle_plan_links *links, double now_us, double asked_us, double us,
+                         double most);
 
 /** At the plan's time transfers were asked for that take so long, us. */
 void heddle_plan_asked(struct heddle_plan *plan, double us);

@@ -111,6 +111,9 @@ struct ready_worker {
 	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
 	double expected_us[READY_PIPELINE]; /**< their estimated times */
 	double after_us[READY_PIPELINE];    /**< from their ends to the end of all */
+	double fetch_us[READY_PIPELINE];    /**< how long their inputs travel, under a plan … */
+	double asked_us[READY_PIPELINE];    /**< … which was asked for then */
+	unsigned arrived;                   /**< tasks whose inputs are known to be there */
 	/** Tasks begun. Ends come in the same order, but for those that end in the callback of
 	 * another task, maybe of another worker (starpu_task_end_dep_add()). */
 	unsigned begun;

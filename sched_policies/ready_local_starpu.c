@@ -284,6 +284,7 @@ struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 	worker->plain = NULL;
 	/* How long it takes matters to plans alone. */
 	worker->after_us[worker->started % READY_PIPELINE] = 0;
+	worker->fetch_us[worker->started % READY_PIPELINE] = 0;
 	worker->expected_us[worker->started++ % READY_PIPELINE] = 0;
 	worker->round_us = 0;
 	worker->weight = 0;

@@ -101,11 +101,11 @@ struct ready_plan {
 	starpu_data_handle_t reads[READS];
 	double read_bytes, shared_bytes;
 	unsigned nreads;
-	double started_us; /* when a task was started, the last time */
-	bool current;      /* no task has come since the last plan */
-	double due_us;     /* when to make the next plan */
-	double period_us;  /* from one that looks at everything to the next */
-	double link_us;    /* when the transfers that claims need will have ended */
+	double started_us;              /* when a task was started, the last time */
+	bool current;                   /* no task has come since the last plan */
+	double due_us;                  /* when to make the next plan */
+	double period_us;               /* from one that looks at everything to the next */
+	struct heddle_plan_links links; /* of the transfers that claims need */
 	unsigned nnodes;
 	double *fetch_us; /* of the task in question, to each memory */
 	unsigned *ids;    /* of the plan's workers */
@@ -377,9 +377,26 @@ bool ready_plan_is_current(const struct ready_context *c)
 	return c->plan->current && !c->plan->alike;
 }
 
+/* What a worker has begun has its inputs. */
+static void arrivals_see(struct ready_context *c, struct ready_worker *worker, double now_us)
+{
+	/* Of tasks long past nothing is known any more. */
+	if (worker->begun - worker->arrived > READY_PIPELINE)
+		worker->arrived = worker->begun - READY_PIPELINE;
+	for (; worker->arrived != worker->begun; worker->arrived++) {
+		unsigned i = worker->arrived % READY_PIPELINE;
+
+		if (worker->fetch_us[i] > 0)
+			heddle_plan_arrived(&c->plan->links, now_us, worker->asked_us[i],
+			                    worker->fetch_us[i], c->nmemories);
+	}
+}
+
 double ready_plan_started(struct ready_context *c, unsigned id, const struct starpu_task *task,
                           double arrival_us, double now_us)
 {
+	if (c->nmemories)
+		arrivals_see(c, &c->workers[id], now_us);
 	heddle_graph_started(c->plan->graph, task);
 	c->plan->moves++;
 	c->plan->started_us = now_us;
@@ -665,7 +682,7 @@ static void plan_begin(const struct planning *planning)
 	bound_renew(c, planning->now_us);
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 	heddle_plan_begin(plan, planning->now_us, c->plan->bound_us);
-	plan->link_us = c->plan->link_us;
+	plan->links = c->plan->links;
 	plan->nworkers = 0;
 	for (unsigned i = n; i-- > 0;) {
 		unsigned id = ids[i];
@@ -769,7 +786,8 @@ static void give(struct planning *planning, unsigned id, const struct heddle_poo
 	if (trial)
 		ready_trial_begin(&requester, key);
 	if (us > 0) {
-		arrival_us = c->plan->link_us = fmax(c->plan->link_us, planning->now_us) + us;
+		arrival_us = heddle_plan_transfer(&c->plan->links, planning->now_us,
+		                                  c->workers[id].node, us);
 		heddle_plan_asked(&c->plan->plan, us);
 	}
 	c->plan->grants[planning->n++] = (struct grant){
@@ -778,6 +796,7 @@ static void give(struct planning *planning, unsigned id, const struct heddle_poo
 	    .claim = {.trial = trial,
 	              .since_us = planning->now_us,
 	              .arrival_us = arrival_us,
+	              .fetch_us = us,
 	              .bytes = bytes},
 	};
 }

@@ -831,8 +831,8 @@ void ready_type_times(struct ready_context *c, unsigned long id, double *us)
 	bool any = false;
 
 	for (unsigned k = 0; k < c->nclasses; k++)
-		any |= us[k] > 0 || (us[k] < 0 && type && type->id &&
-		                     (type->told & c->accelerators) >> k & 1);
+		any |= us[k] > 0 ||
+		       (us[k] < 0 && type && type->id && (type->told & c->accelerators) >> k & 1);
 	for (unsigned k = 0; any && type && type->id && k < c->nclasses; k++)
 		if (us[k] < 0 && type->told >> k & 1)
 			us[k] = type->us[k];

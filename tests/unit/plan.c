@@ -872,26 +872,75 @@ static void test_plan_transfers(void **state)
 	plan.now_us = 5;
 	task.fetch_us = fetch_us;
 	assert_int_equal(heddle_plan_place(&plan, &task), 2);
-	assert_near(plan.link_us, 35);
+	assert_near(plan.links.end_us, 35);
 	assert_near(workers[2].begin_us, 35);
 	assert_near(workers[2].free_us, 45);
 	workers[2].free_us = 900;
 	assert_int_equal(heddle_plan_place(&plan, &task), 3);
-	assert_near(plan.link_us, 65);
+	assert_near(plan.links.end_us, 65);
 	assert_near(workers[3].begin_us, 65);
 	assert_near(workers[3].free_us, 75);
 	/* Nothing to be transferred: the link does not matter, and stays. */
 	task = task_of(10, 0, 0);
 	assert_int_equal(heddle_plan_place(&plan, &task), 0);
 	assert_near(workers[0].begin_us, 5);
-	assert_near(plan.link_us, 65);
+	assert_near(plan.links.end_us, 65);
 	/* A busy worker is waited for longer than the transfer. */
 	task = task_of(0, 10, 0);
 	task.fetch_us = fetch_us;
 	workers[2].free_us = workers[3].free_us = 200;
 	assert_int_equal(heddle_plan_place(&plan, &task), 2);
 	assert_near(workers[2].begin_us, 200);
-	assert_near(plan.link_us, 95);
+	assert_near(plan.links.end_us, 95);
+}
+
+/* With links of their own, memories are sent to side by side. */
+static void test_plan_links(void **state)
+{
+	struct heddle_plan_links links = {.end_us = 5};
+
+	assert_near(heddle_plan_transfer(&links, 10, 1, 30), 40);
+	assert_near(heddle_plan_transfer(&links, 10, 2, 30), 70);
+	assert_near(heddle_plan_arrival_us(&links, 10, 3, 30), 100);
+	links = (struct heddle_plan_links){.width = 2};
+	assert_near(heddle_plan_transfer(&links, 10, 1, 30), 40);
+	assert_near(heddle_plan_transfer(&links, 10, 2, 30), 55);
+	assert_near(heddle_plan_arrival_us(&links, 10, 1, 30), 70);
+	assert_near(heddle_plan_arrival_us(&links, 10, HEDDLE_PLAN_NODES, 30), 70);
+	assert_near(links.end_us, 40);
+}
+
+/* Asks for n transfers of 30 us at once, to each of two memories in turn; one of them has arrived
+ * every so often. */
+static void arrivals(struct heddle_plan_links *links, double now_us, unsigned n, double every_us)
+{
+	for (unsigned i = 0; i < n; i++)
+		heddle_plan_transfer(links, now_us, 1 + i % 2, 30);
+	for (unsigned i = 1; i <= n; i++)
+		heddle_plan_arrived(links, now_us + i * every_us, now_us, 30, 4);
+}
+
+/* What arrives sooner than by one link tells that there are several. What was asked for before does
+ * not. */
+static void test_plan_links_measured(void **state)
+{
+	struct heddle_plan_links links = {0};
+
+	arrivals(&links, 10, 12, 15);
+	assert_near(links.width, 0);
+	arrivals(&links, 1000, 40, 15);
+	assert_near(links.width, 2);
+	arrivals(&links, 10000, 40, 30);
+	assert_near(links.width, 2);
+	arrivals(&links, 20000, 40, 5);
+	assert_near(links.width, 4);
+	links = (struct heddle_plan_links){0};
+	arrivals(&links, 1000, 40, 29);
+	assert_near(links.width, 0);
+	links = (struct heddle_plan_links){.end_us = 50, .since_us = 50};
+	for (unsigned i = 0; i < 40; i++)
+		heddle_plan_arrived(&links, 60, 40, 30, 4);
+	assert_near(links.width, 0);
 }
 
 static void test_plan_data_near_by(void **state)
@@ -902,7 +951,7 @@ static void test_plan_data_near_by(void **state)
 	task.fetch_us = far_us;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(heddle_plan_place(&plan, &task), 3);
-	assert_near(plan.link_us, 0);
+	assert_near(plan.links.end_us, 0);
 	/* Where time is short, data go where a worker is free. */
 	task.after_us = 955;
 	assert_int_equal(heddle_plan_place(&plan, &task), 3);
@@ -918,7 +967,7 @@ static size_t near_or_free(void)
 
 	task.fetch_us = far_us;
 	plan.end_us = plan.now_us + 1000;
-	plan.link_us = plan.now_us;
+	plan.links.end_us = plan.now_us;
 	workers[2].free_us = plan.now_us;
 	workers[3].free_us = plan.now_us + 100;
 	return heddle_plan_place(&plan, &task);
@@ -974,7 +1023,7 @@ static void test_plan_random(void **state)
 		struct heddle_plan_task task =
 		    task_of(rand() % 4 * 20, rand() % 4 * 5, rand() % 1000);
 		struct heddle_plan_worker before[NWORKERS];
-		double link_us = plan.link_us, from_us;
+		double link_us = plan.links.end_us, from_us;
 		size_t w;
 
 		memcpy(before, workers, sizeof(before));
@@ -992,8 +1041,8 @@ static void test_plan_random(void **state)
 		assert_true(task.us[workers[w].class] > 0);
 		assert_near(workers[w].begin_us, from_us);
 		assert_near(workers[w].free_us, from_us + task.us[workers[w].class]);
-		assert_true(fetch_us[workers[w].node] > 0 ? plan.link_us <= from_us
-		                                          : plan.link_us == link_us);
+		assert_true(fetch_us[workers[w].node] > 0 ? plan.links.end_us <= from_us
+		                                          : plan.links.end_us == link_us);
 		plan.now_us += rand() % 5;
 		plan.end_us = plan.now_us + 1000;
 	}
@@ -1033,6 +1082,8 @@ int main(void)
 	    PLAN(equal_workers_share),
 	    PLAN(who_can_run_it),
 	    PLAN(transfers),
+	    PLAN(links),
+	    PLAN(links_measured),
 	    PLAN(data_near_by),
 	    PLAN(busy_link),
 	    PLAN(sends_once),
