@@ -212,6 +212,8 @@ static inline double hdss_iterations(const struct heddle_strategy *b, double wor
 /** See memory.h. */
 void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory);
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
+/** Whether blocks took so long that what earlier runs told is wrong. */
+bool blocks_hdss_changed(const struct heddle_strategy *b);
 /** What a block costs beside its iterations. */
 double blocks_hdss_known_start(const struct heddle_strategy *b, unsigned worker, bool follows);
 /** A worker's pace, given that which its latest blocks tell. */

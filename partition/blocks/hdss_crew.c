@@ -173,6 +173,7 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 		/* The least, of late: nor does one that was disturbed. */
 		crew->all_us = crew->all_us > 0 ? hdss_smaller(us, FORGOTTEN * crew->all_us) : us;
 	}
-	/* What accelerators take without cores is not what they take beside them. */
-	return !waited || crew->accelerators;
+	/* What accelerators take without cores is not what they take beside them. But it is nearer
+	 * to that than what is known, where that is wrong. */
+	return !waited || crew->accelerators || blocks_hdss_changed(b);
 }

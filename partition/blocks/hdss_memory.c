@@ -269,6 +269,19 @@ static void starts_learn(const struct heddle_strategy *b, const struct blocks_me
 	}
 }
 
+/* What part of the time of blocks was not expected. */
+static double unexpected(const struct hdss *h)
+{
+	return h->compared > 0 ? h->off / h->compared : 0;
+}
+
+bool blocks_hdss_changed(const struct heddle_strategy *b)
+{
+	const struct hdss *h = b->state;
+
+	return unexpected(h) > CHANGED + h->noise / 2;
+}
+
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
 {
 	const struct hdss *h = b->state;
@@ -281,8 +294,8 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	if (!workers)
 		return -ENOMEM;
 	starts_learn(b, memory, workers);
-	memory->error = h->compared > 0 ? h->off / h->compared : 0;
-	if (memory->error > CHANGED + h->noise / 2) {
+	memory->error = unexpected(h);
+	if (blocks_hdss_changed(b)) {
 		memory->runs = 0;
 		costs_init(&memory->costs, memory->costs.n);
 	}

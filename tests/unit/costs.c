@@ -787,6 +787,31 @@ static void test_cheaper(void **state)
 	free(memory);
 }
 
+/* A run without cores shows that what was known of the accelerator is wrong: the run after it knows
+ * better, and begins with cores. */
+static void test_trial_tells(void **state)
+{
+	struct replay_worker workers[MAXWORKERS];
+
+	work_fill(0, 1, 1);
+	for (unsigned slower = 32; slower <= 64; slower *= 2) {
+		struct replay_machine machine = machine_make(workers, 15, 300);
+		struct blocks_memory *memory = NULL;
+		double efficiency;
+
+		workers[15].depth = 2;
+		repeat(&machine, 2, &memory);
+		workers[15].rate /= slower;
+		repeat(&machine, 1, &memory);
+		/* That one was without cores. */
+		assert_true(memory->crew.trial > 3);
+		efficiency = repeat(&machine, 1, &memory);
+		if (efficiency < 0.95)
+			fail_msg("slower by %u: efficiency %g", slower, efficiency);
+		free(memory);
+	}
+}
+
 /* Launches that are a fifth of the loop: a later run knows them, and gives each device about one
  * block. Devices of a kind are unlike each other. */
 static void test_long_starts(void **state)
@@ -1170,6 +1195,7 @@ int main(void)
 	    cmocka_unit_test(test_repetitions),
 	    cmocka_unit_test(test_short),
 	    cmocka_unit_test(test_changed),
+	    cmocka_unit_test(test_trial_tells),
 	    cmocka_unit_test(test_long_starts),
 	    cmocka_unit_test(test_transfers_overlap),
 	    cmocka_unit_test(test_one_launch),
