@@ -398,10 +398,16 @@ static int kernel_do(struct arguments *arguments, const char *file, const char *
                      const struct index_kernel *kernel)
 {
 	struct finding finding;
-	int error = kernel->refusal ? 0 : halves_find(arguments, kernel, &finding);
+	char many[64], *refusal = kernel->refusal;
+	int error = 0;
 
-	if (kernel->refusal)
-		result_print(arguments, file, name, NOT_SPLIT, kernel->refusal);
+	snprintf(many, sizeof(many), "it has more than %d arguments", INDEX_MAXARGUMENTS);
+	if (!refusal && kernel->narguments > INDEX_MAXARGUMENTS)
+		refusal = many;
+	if (!refusal)
+		error = halves_find(arguments, kernel, &finding);
+	if (refusal)
+		result_print(arguments, file, name, NOT_SPLIT, refusal);
 	else if (!error)
 		result_print(arguments, file, name, finding.known, finding.why);
 	return error;

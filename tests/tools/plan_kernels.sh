@@ -137,6 +137,16 @@ kernel void searches(global int *x, global const int *y)
 EOF
 expect_kernels 0 '^3 kernels: 3 can be split; writes known of 3, complete of 0$' -i 100000000 "$work/g.cl"
 
+# As many arguments as a launch takes, and one more.
+arguments() {
+	seq "$2" | sed 's/.*/global int *x&/' | paste -sd, |
+		sed "s/.*/kernel void $1(&) { x1[get_global_id(0)] = 1; }/"
+}
+{ arguments most 24 && arguments beyond 25; } >"$work/h.cl"
+expect_kernels 0 'h.cl: most: complete$' "$work/h.cl"
+expect_kernels 0 'h.cl: beyond: one device: it has more than 24 arguments$' "$work/h.cl"
+expect_kernels 0 '^2 kernels: 1 can be split; ' "$work/h.cl"
+
 # An option may define a name that compilers do, too.
 cat >"$work/d.cl" <<'EOF'
 #ifdef CL_DEVICE_TYPE_GPU

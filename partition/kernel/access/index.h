@@ -160,6 +160,9 @@ struct index_image {
 /** Fields of all arguments of a kernel. */
 #define INDEX_MAXFIELDS 24
 
+/** Arguments of a kernel that can be split; HEDDLE_KERNEL_MAXARGUMENTS. */
+#define INDEX_MAXARGUMENTS 24
+
 /** What a field is, sign extended.
  * @param value the argument's bytes */
 int64_t index_field_value(const struct index_field *field, const void *value);

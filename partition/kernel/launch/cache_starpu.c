@@ -303,6 +303,8 @@ static int analyse(struct kernel *kernel, char why[KERNEL_WHY])
 	return error;
 }
 
+_Static_assert(INDEX_MAXARGUMENTS == HEDDLE_KERNEL_MAXARGUMENTS, "what plans say holds");
+
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
 {
 	static const char begin[] = "it is not analysed: ";
