@@ -405,6 +405,25 @@ static void first_test_ends(void **state)
 	}
 }
 
+/* Tests of a description may lead to others, two each: all ways to them would take for ever. */
+static void tests_of_tests(void **state)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	fputs("node trips 32 5 6 9 1 1\n", out);
+	for (int i = 10; i < 50; i++)
+		fprintf(out, "node either 0 %d %d\n", i, i);
+	fputs("node loop 32 5 6 50\nnode mul 32 51 9\nnode add 64 4 52\n"
+	      "access 0 53 1 write always 1\n",
+	      out);
+	assert_int_equal(fclose(out), 0);
+	expect_written(text, 8, 148, 0, 0, false);
+	free(text);
+}
+
 /* Between rows a range has what it reads, unless another group writes there. */
 static void rows_are_kept(void **state)
 {
@@ -950,6 +969,7 @@ int main(void)
 	    cmocka_unit_test(one_round_fills_nothing),
 	    cmocka_unit_test(loops_fill),
 	    cmocka_unit_test(first_test_ends),
+	    cmocka_unit_test(tests_of_tests),
 	    cmocka_unit_test(pieces_meet),
 	    cmocka_unit_test(rows_are_kept),
 	    cmocka_unit_test(pixels),

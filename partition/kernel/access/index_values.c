@@ -213,17 +213,19 @@ static struct affine counter(const struct evaluation *e, const struct index_node
 /* Of the tests of a loop, of which each may end it, the one that ends it first. */
 static int test_first(const struct evaluation *e, int trips)
 {
-	const struct index_node *node = &e->kernel->nodes[trips];
-	wide lo, hi, first;
-	int a, b;
+	wide ignored, rounds, least;
+	int first = -1, other = trips;
 
-	if (node->op != INDEX_EITHER)
-		return trips;
-	a = test_first(e, node->operands[0]);
-	b = test_first(e, node->operands[1]);
-	if (!affine_bounds(&e->space, &e->values[b], &lo, &hi))
-		return a;
-	return affine_bounds(&e->space, &e->values[a], &lo, &first) && first <= hi ? a : b;
+	/* The first of an EITHER may be another one. Of equal ones the innermost counts. */
+	for (bool more = true; more; trips = e->kernel->nodes[trips].operands[0]) {
+		more = e->kernel->nodes[trips].op == INDEX_EITHER;
+		other = more ? e->kernel->nodes[trips].operands[1] : trips;
+		if (!affine_bounds(&e->space, &e->values[other], &ignored, &rounds) ||
+		    (first >= 0 && rounds > least))
+			continue;
+		first = other, least = rounds;
+	}
+	return first < 0 ? other : first;
 }
 
 static struct affine loop(const struct evaluation *e, const struct index_node *node)
