@@ -140,7 +140,7 @@ static char *file_text(FILE *file)
 
 /* Runs the preprocessor of OpenCL C alone, without any header.
  * @param prologue in front of the source; NULL: none
- * @param listed a list of macros is wanted, not the source
+ * @param listed a list of the preprocessor's own macros is wanted, not the source
  * @return its output; NULL: it failed */
 static char *preprocess(FILE *prologue, FILE *source, bool listed, char *const *options,
                         int noptions)
@@ -150,15 +150,18 @@ static char *preprocess(FILE *prologue, FILE *source, bool listed, char *const *
 	    "-cl-std=CL1.2", "-cl-no-stdinc"};
 	enum { NFIXED = sizeof(fixed) / sizeof(fixed[0]) };
 	const char **arguments = calloc(NFIXED + noptions + 5, sizeof(*arguments));
-	FILE *output = file_make("");
 	char paths[2][32], *text = NULL;
 	size_t n = NFIXED;
+	FILE *output;
 
 	if (!arguments)
 		return NULL;
+	output = file_make("");
 	memcpy(arguments, fixed, sizeof(fixed));
+	/* Options of the language bring macros of the preprocessor, others those of the user. */
 	for (int i = 0; i < noptions; i++)
-		arguments[n++] = options[i];
+		if (!listed || !strncmp(options[i], "-cl-", 4))
+			arguments[n++] = options[i];
 	if (listed)
 		arguments[n++] = "-dM";
 	if (prologue) {
@@ -195,7 +198,7 @@ static int made_names_check(const char *path, char *const *options, int noptions
 	if (source && !kernel_pastes(source) && !options_paste(options, noptions))
 		status = 0;
 	else if (source)
-		macros = preprocess(NULL, nothing, true, NULL, 0);
+		macros = preprocess(NULL, nothing, true, options, noptions);
 	if (macros && (text = kernel_pasted_prologue(macros, source)))
 		prologue = file_make(text);
 	free(text);

@@ -183,10 +183,18 @@ expect_made CL_VERSION_2_0 '#define CL_V\nenum { W = CAT(CL_V, ERSION_2_0) };'
 expect_made FP_FAST_FMA 'enum { W = CAT(FP_, FAST_FMA) };'
 expect_made linux 'enum { W = THREE(li, nu, x) };'
 expect_made i386 'enum { W = CAT(i, 386) };'
+expect_made cl_khr_fp64 '#define P(a) c##a##_khr_fp64\n#define W P(l)\n#if W\n#endif\n#line 1'
 expect_made _LP64 '#define E\n#define M(a) N(a)\n#define N(a) a##_##LP64\nenum { W = M(E) };'
 expect_made __LINE__ '#define L CAT(__LI, NE__)\nenum { W = L };'
 expect_made _Pragma 'CAT(_Pr, agma)("push_macro(\\"f\\")")'
+expect_made __LINE__ '#define V(t, n) t#\\\n#n\nenum { W = V(__LI, NE__) };'
 expect_made __X '#define V(t, n) t%:%:n\nenum { W = V(_, _X) };'
+
+# Options have compilers define more names.
+echo 'kernel void f(global int *x) { x[get_global_id(0)] = A(__FAST_RELAXED, _MATH__); }' |
+	sed '1i #define A(a, b) a##b' >"$work/i.cl"
+expect_kernels 2 'its source makes a name' "$work/i.cl"
+expect_kernels 2 'its source makes a name' -o -cl-fast-relaxed-math "$work/i.cl"
 
 # Code for other languages, and files that are not there, are left out if answers say so.
 cat >"$work/f.cl" <<'EOF'

@@ -38,6 +38,8 @@ static void texts(void **state)
 	}
 	assert_true(kernel_pastes("a ## b"));
 	assert_true(kernel_pastes("a %:%: b"));
+	assert_true(kernel_pastes("a #\\\n# b"));
+	assert_true(kernel_pastes("a %\\\n:%\\\n: b"));
 	assert_false(kernel_pastes("a # b"));
 }
 

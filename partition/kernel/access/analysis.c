@@ -472,8 +472,9 @@ static int answers_join(const char *asked, const char *answers, char *expanded, 
 	if (*asked) {
 		fputs(answers, out);
 		kernel_conditions_presume(out, asked);
-		fputs("#line 1\n", out);
 	}
+	/* Where answers end, even if there are none: the source may have such a line, too. */
+	fputs("#line 1\n", out);
 	fputs(expanded, out);
 	return fclose(out) ? -ENOMEM : 0;
 }

@@ -14,7 +14,15 @@
 
 bool kernel_pastes(const char *text)
 {
-	return strstr(text, "##") || strstr(text, "%:");
+	char *joined = strdup(text);
+	bool pastes;
+
+	if (!joined)
+		return true;
+	source_lines_join(joined);
+	pastes = strstr(joined, "##") || strstr(joined, "%:");
+	free(joined);
+	return pastes;
 }
 
 /* ---- answers, in front of a source ---- */
