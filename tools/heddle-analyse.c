@@ -195,6 +195,8 @@ static int made_names_check(const char *path, char *const *options, int noptions
 	char *source = file_text(file), *macros = NULL, *text = NULL, *output = NULL, name[128];
 	int status = 1;
 
+	if (!source)
+		fprintf(stderr, "heddle-analyse: %s: %s\n", path, strerror(errno));
 	if (source && !kernel_pastes(source) && !options_paste(options, noptions))
 		status = 0;
 	else if (source)

@@ -190,6 +190,12 @@ expect_made _Pragma 'CAT(_Pr, agma)("push_macro(\\"f\\")")'
 expect_made __LINE__ '#define V(t, n) t#\\\n#n\nenum { W = V(__LI, NE__) };'
 expect_made __X '#define V(t, n) t%:%:n\nenum { W = V(_, _X) };'
 
+# What ends the compilation is said with its place.
+printf '#define A(a, b) a##b\n#if !A(B, 1)\n#error "no B"\n#endif\n' >"$work/j.cl"
+expect_kernels 2 'not analysed: it does not compile' "$work/j.cl"
+grep -q "^$work/j.cl:3:2: error: \"no B\"" "$work/out" || fail "$(cat "$work/out")"
+expect 1 "^heddle-analyse: $work/none.cl: No such file" "$heddle" analyse f "$work/none.cl"
+
 # Options have compilers define more names.
 echo 'kernel void f(global int *x) { x[get_global_id(0)] = A(__FAST_RELAXED, _MATH__); }' |
 	sed '1i #define A(a, b) a##b' >"$work/i.cl"

@@ -23,6 +23,8 @@ static void texts(void **state)
 	     "( C);\n#ifdef A\n( B);\n#if B\n#endif\n#elif C\n#endif\n( D);\n#if D"},
 	    /* Pragmas about names fail. */
 	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n", "z\n#pragma push_macro( )\n"},
+	    /* The compilation ends there, if at all. */
+	    {"#if A\n# error \"b\"\n#endif\n", "( A);\n#if A\n#endif\n"},
 	    /* Answers are no conditions. */
 	    {"#undef A\n#if B\n#endif\n#line 1\n#if C\n#endif\n",
 	     "#undef A\n#if B\n#endif\n#line 1\n( C);\n#if C\n#endif\n"},

@@ -85,14 +85,17 @@ static void group_show(FILE *out, const char *line)
 	}
 }
 
-/* Whether a line is a pragma that says nothing of names. The others lack what stood in quotes, and
- * the preprocessor fails. */
-static bool is_idle_pragma(const char *line)
+/* Whether a line is a pragma that says nothing of names, or ends the compilation, which tells where
+ * that is in the source. Other pragmas lack what stood in quotes, and the preprocessor fails. */
+static bool is_idle(const char *line)
 {
+	static const char *const ends[] = {"error", "warning", NULL};
 	static const char *const names[] = {"push_macro", "pop_macro", NULL};
 	size_t n = 0;
 	const char *word = source_directive(line, &n);
 
+	if (word && source_is_any(word, n, ends))
+		return true;
 	if (!word || !source_is_word(word, n, "pragma"))
 		return false;
 	word = source_skip_blanks(word + n);
@@ -118,7 +121,7 @@ char *kernel_pasted_text(const char *source)
 			next = source_next_line(line);
 			if (word && source_is_any(word, n, begins))
 				group_show(out, line);
-			if (!is_idle_pragma(line))
+			if (!is_idle(line))
 				fprintf(out, "%.*s", (int)(next - line), line);
 		}
 	}
