@@ -27,7 +27,9 @@ for STARPU_SCHED in eager hdss; do
 done
 
 # On a thread that is not the main one; StarPU's threads are late to say that a loop has ended.
-expect 0 ' naps, 0 failures' ranks 2 "$top_builddir/tests/mpi/threads"
+# Not every MPI allows that: the log says so then.
+expect 0 ' naps, 0 failures\|^skipped: this MPI has no' ranks 2 "$top_builddir/tests/mpi/threads"
+grep '^skipped: ' "$work/out"
 
 # Ranks steal from those that have stolen.
 expect 0 ', 0 failures' ranks 4 "$loops" dear
