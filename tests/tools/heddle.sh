@@ -87,6 +87,9 @@ expect 2 'no parameter "chunks"; did you mean chunk? It has chunk ' plan --strat
 # Only what is near is suggested.
 expect 2 '"nosuch" is not a block strategy. There are hdss .*; loops also take tasks$' plan --strategy nosuch
 expect 2 'no parameter "size". It has chunk ' plan --strategy css:size=2
+# Of longer blocks this worker would be slower without an end.
+machine '{"n": 1000, "workers": [{"rate": 1, "a": -1, "b": 2}]}'
+expect 2 'machine.json: workers\[0\].a: -1 is out of range (0 to ' plan
 # The blocks of two workers with one name could not be told apart.
 machine '{"n": 10, "workers": [{"name": "a", "rate": 1}, {"name": "b", "rate": 1}, {"name": "a", "rate": 1}]}'
 expect 2 'machine.json: workers\[2\].name: another worker is called "a", too$' plan

@@ -34,7 +34,7 @@ static const struct key keys[] = {
     KEY("rate", rate, REAL, 1e-300, 1e300, "iterations per microsecond; required"),
     KEY("overhead_us", overhead_us, REAL, 0, 1e18, "constant time of every block"),
     KEY("once_us", once_us, REAL, 0, 1e18, "time of its first block beside that"),
-    KEY("a", a, REAL, -1e300, 1e300, "with b: the rate is min(rate, a ln n + b)"),
+    KEY("a", a, REAL, 0, 1e300, "with b: the rate is min(rate, a ln n + b)"),
     KEY("b", b, REAL, -1e300, 1e300, "see a"),
     KEY("depth", depth, UNSIGNED, 1, 16, "blocks at a time; above 1: a pipeline"),
     KEY("transfer", transfer, REAL, 0, 1,
