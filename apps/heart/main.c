@@ -331,6 +331,8 @@ static void check(void *data, struct argp_state *state)
 
 	if (self->frames && app_simulated())
 		argp_error(state, "simulated workers compute nothing: no --frames");
+	if (self->frames && !*self->frames)
+		argp_error(state, "--frames '': a prefix without a letter");
 	if (self->every && !self->frames)
 		argp_error(state, "--every without --frames");
 	if (!self->every)

@@ -51,6 +51,8 @@ static void check(void *data, struct argp_state *state)
 
 	if (self->snapshots && app_simulated())
 		argp_error(state, "simulated workers compute nothing: no --snapshots");
+	if (self->snapshots && !*self->snapshots)
+		argp_error(state, "--snapshots '': a prefix without a letter");
 	if (self->every && !self->snapshots)
 		argp_error(state, "--every without --snapshots");
 	if (!self->every)

@@ -231,6 +231,7 @@ expect_app 2 "--model fitzhugh: neither aliev-panfilov nor mitchell-schaeffer" h
 expect_app 2 "--dt 0.3, --diffusion 1: not stable; their product must be less than 0.25" heart \
 	--dt 0.3 --reps 1
 expect_app 2 "--every without --frames" heart --every 3
+expect_app 2 "--frames '': a prefix without a letter" heart --size 9 --frames ''
 expect_app 2 "--fibrosis 101: not a number from 0 to 100" heart --fibrosis 101
 
 iris=$top_srcdir/apps/knn/iris.csv

@@ -29,6 +29,7 @@ if [ "${1:-}" = opencl ]; then
 fi
 
 expect_app 2 "--every without --snapshots" heat2d --every 5
+expect_app 2 "--snapshots '': a prefix without a letter" heat2d --size 9 --snapshots ''
 
 # The variable is also for loops.
 for sched in heddle eager; do
