@@ -26,6 +26,8 @@
 #define VERIFIED 5e8
 /* Of a body on one beside it. */
 #define LARGEST_PULL 1e30
+/* Of a coordinate where all bodies attract: cubes of distances fit single precision. */
+#define FARTHEST 1e12
 
 struct nbody {
 	struct bodies_shape shape;
@@ -73,8 +75,15 @@ static int nbody_open(void *data, const struct app_options *common)
 		                     common->input, self->none.names[0], columns);
 	self->shape.n = self->loaded.rows;
 	for (size_t i = 0; i < self->shape.n; i++) {
-		float mass = self->loaded.numbers[i * columns + 3];
+		const float *body = self->loaded.numbers + i * columns;
+		float mass = body[3],
+		      far = fmaxf(fabsf(body[0]), fmaxf(fabsf(body[1]), fabsf(body[2])));
 
+		if (!(self->shape.cutoff > 0) && far > FARTHEST)
+			return heddle_refuse(-ERANGE,
+			                     "%s: body %zu: a coordinate of %g at --cutoff 0 is "
+			                     "beyond 1e12: cubes leave single precision",
+			                     common->input, i + 1, far);
 		if (fabs(mass) / pow(self->shape.softening, 3) > LARGEST_PULL)
 			return heddle_refuse(-ERANGE,
 			                     "%s: body %zu: a mass of %g at --softening %g pulls "

@@ -319,6 +319,13 @@ printf '1,2,3,1\n1,2,3,1e14\n' >"$work/three.csv"
 expect_app 2 "three.csv: body 2: a mass of 1e+14 at --softening 1e-09 pulls beyond" nbody \
 	--input "$work/three.csv" --softening 1e-9
 expect_app 0 verified nbody --input "$work/three.csv" --verify --reps 1
+# Far bodies did not attract each other.
+printf '1,2,3,1\n1,-3e12,3,1e14\n' >"$work/three.csv"
+expect_app 2 "three.csv: body 2: a coordinate of 3e+12 at --cutoff 0 is beyond 1e12" nbody \
+	--input "$work/three.csv" --cutoff 0
+expect_app 0 verified nbody --input "$work/three.csv" --verify --reps 1
+printf '1e12,1e12,1e12,1\n-1e12,-1e12,-1e12,1e14\n' >"$work/three.csv"
+expect_app 0 verified nbody --input "$work/three.csv" --cutoff 0 --verify --reps 1
 expect_app 2 "--cutoff -1: not a number from 0" nbody --cutoff -1
 expect_app 2 "--softening 0: not a number from" nbody --softening 0
 
