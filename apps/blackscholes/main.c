@@ -93,16 +93,17 @@ static double error_of(void *arg, size_t begin, size_t end)
 
 /* ---- the app ---- */
 
-/* Interest below 0 makes a strike grow with the years: prices are float. */
+/* Interest below 0 makes a strike grow with the years: prices are float, and so is what a strike is
+ * multiplied by, up to 2^127. */
 static int check_growth(const struct blackscholes *self, const char *path)
 {
 	const float *strike = self->table.columns[STRIKE], *years = self->table.columns[YEARS];
 
 	for (size_t i = 0; i < self->table.rows; i++)
-		if (!(strike[i] * exp(-(double)self->market.rate * years[i]) <= FLT_MAX))
+		if (!(fmax(strike[i], 2) * exp(-(double)self->market.rate * years[i]) <= FLT_MAX))
 			return heddle_refuse(-ERANGE,
 			                     "%s: option %zu: in %g years at --rate %g the strike "
-			                     "%g grows beyond all numbers of single precision",
+			                     "%g, or its growth, is beyond single precision",
 			                     path, i + 1, years[i], self->market.rate, strike[i]);
 	return 0;
 }

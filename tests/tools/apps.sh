@@ -142,9 +142,15 @@ bad '1,2,3\0\n' "is not a number"
 bad '1;2;3\n' "options.csv:1: spot: '1;2;3' is not a number"
 # Prices of these were infinite.
 printf '1,2,3\n\n100,100,200\n' >"$options"
-expect_app 2 "options.csv: option 2: in 200 years at --rate -1 the strike 100 grows beyond" blackscholes \
+expect_app 2 "options.csv: option 2: in 200 years at --rate -1 the strike 100, or its growth, is" blackscholes \
 	--input "$options" --rate -1
 expect_app 0 verified blackscholes --input "$options" --rate -0.02 --reps 1 --verify
+# This strike fits, what it is multiplied by did not: the price was 1.7e28, with exit status 0.
+printf '1e-10,1e-10,100\n' >"$options"
+expect_app 2 "option 1: in 100 years at --rate -1 the strike 1e-10, or its growth, is" blackscholes \
+	--input "$options" --rate -1
+printf '1e-10,1e-10,87\n' >"$options"
+expect_app 0 "" blackscholes --input "$options" --rate -1 --reps 1
 
 # A terminal is not told what stands in a file.
 printf '1,2,\033[2Jx\n' >"$options"
