@@ -162,6 +162,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	for (int r = 0; set->rows[r].kind; r++)
 		if (key == row_key(set->rows, r)) {
 			row_take(set, &set->rows[r], text, state);
+			if (set->rows[r].random)
+				set->random = &set->rows[r];
 			return 0;
 		}
 	if (key == ARGP_KEY_INIT && set->next)

@@ -37,6 +37,7 @@ struct option_row {
 	void (*parse)(void *data, char *text, struct argp_state *state);
 	int letter;       /**< its short form; 0: none */
 	int flags, group; /**< as of argp's options */
+	bool random;      /**< of random input: see `random` of the set */
 };
 
 /* What follows name, value and doc in a row: a field f of struct T, and its range. Fields of other
@@ -76,6 +77,7 @@ struct option_set {
 	struct option_set *next;  /**< further options, listed after these; NULL: none */
 	const char *title;        /**< of these in --help; NULL: none */
 	void (*extra)(FILE *out); /**< prints what stands at the end of --help; NULL: nothing */
+	const struct option_row *random; /**< out: the latest such row that was given; or NULL */
 };
 
 /** What --help says of a program. */

@@ -35,7 +35,7 @@ static const struct option_row own_options[] = {
     {"radius", "R", "The window is 2 R + 1 pixels a side (default 8)",
      NUMBER(struct boxfilter, window.radius, 0, UINT32_MAX)},
     {"channels", "1|3", "Of random input: grey (default) or RGB",
-     NAMED(struct boxfilter, window.channels, image_channels)},
+     NAMED(struct boxfilter, window.channels, image_channels), .random = true},
     {0},
 };
 

@@ -13,6 +13,7 @@
 struct command_line {
 	const struct app *app;
 	struct app_options options;
+	const struct option_set *own; /* of the app */
 };
 
 static void parse_size(void *data, char *text, struct argp_state *state)
@@ -91,6 +92,9 @@ static void check(void *data, struct argp_state *state)
 
 	if (options->input && options->size_given)
 		argp_error(state, "--size and --input exclude each other");
+	if (options->input && line->own->random)
+		argp_error(state, "--%s is of random input: it and --input exclude each other",
+		           line->own->random->name);
 	if (options->mpi && !line->app->ranks)
 		argp_error(state, "this app does not run over ranks: no --mpi");
 	if (options->late && (line->app->run || line->app->wave))
@@ -118,6 +122,7 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
 	struct option_set common = {
 	    .rows = common_options, .data = &line, .check = check, .next = app->own ? &own : NULL};
 
+	line.own = &own;
 	snprintf(name, sizeof(name), "heddle app %s", app->name);
 	snprintf(doc, sizeof(doc), "%s " APP_STATUS, app->doc);
 	options_parse(&program, &common, argc, argv);

@@ -211,13 +211,13 @@ static const struct option_row own_options[] = {
     {"pairs", "N", "About so many pairs of items at most in a task (default 1K)",
      NUMBER(struct eclat, options.pairs, 1, 1 << 30)},
     {"items", "N", "Different items of random transactions (default 500)",
-     NUMBER(struct eclat, shape.items, 1, 1 << 20)},
+     NUMBER(struct eclat, shape.items, 1, 1 << 20), .random = true},
     {"length", "N", "Their mean number of items (default 10)",
-     REAL(struct eclat, shape.length, 1, 10000)},
+     REAL(struct eclat, shape.length, 1, 10000), .random = true},
     {"patterns", "N", "Sets that are often bought together (default 200)",
-     NUMBER(struct eclat, shape.patterns, 1, 1 << 20)},
+     NUMBER(struct eclat, shape.patterns, 1, 1 << 20), .random = true},
     {"pattern-length", "N", "Their mean number of items (default 4)",
-     REAL(struct eclat, shape.pattern_length, 1, 1000)},
+     REAL(struct eclat, shape.pattern_length, 1, 1000), .random = true},
     {0},
 };
 

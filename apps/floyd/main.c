@@ -34,7 +34,7 @@ static const struct option_row own_options[] = {
     {"bits", "B", "Bits a channel that remain, 1 (default) to 8",
      NUMBER(struct floyd, image.bits, 1, 8)},
     {"channels", "1|3", "Of random input: grey (default) or RGB",
-     NAMED(struct floyd, image.channels, image_channels)},
+     NAMED(struct floyd, image.channels, image_channels), .random = true},
     {0},
 };
 

@@ -352,7 +352,7 @@ static const struct option_row own_options[] = {
     {"diffusion", "D", "Diffusion in squared cells per unit of time (default: the model's)",
      REAL(struct heart, diffusion, 1e-6, 1e6)},
     {"fibrosis", "P", "Percentage of scars in random tissue (default 5)",
-     REAL(struct heart, fibrosis, 0, 100)},
+     REAL(struct heart, fibrosis, 0, 100), .random = true},
     {"frames", "PREFIX", "Write PNG images PREFIX-STEP.png meanwhile", TEXT(struct heart, frames)},
     {"every", "N", "Time steps between frames (default 10)",
      NUMBER(struct heart, every, 1, 1 << 30)},

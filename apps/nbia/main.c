@@ -89,7 +89,7 @@ static const struct option_row own_options[] = {
     {"readers", "N", "Threads that read then (default: one for 8 processors)",
      NUMBER(struct nbia, options.readers, 1, 1024)},
     {"height", "N", "Rows of a made slide (default: as many as columns)",
-     NUMBER(struct nbia, height, 1, 1 << 24)},
+     NUMBER(struct nbia, height, 1, 1 << 24), .random = true},
     {0},
 };
 

@@ -381,7 +381,7 @@ static const struct option_row own_options[] = {
     {"softening", "E", "Plummer's softening (default 0.005)",
      REAL(struct nbody, shape.softening, 1e-9, 1e9)},
     {"clusters", "N", "Clusters of random bodies (default 8)",
-     NUMBER(struct nbody, shape.clusters, 1, 1 << 20)},
+     NUMBER(struct nbody, shape.clusters, 1, 1 << 20), .random = true},
     {"dt", "T", "Length of a time step (default 0.001)", REAL(struct nbody, dt, 0, 1e9)},
     {0},
 };

@@ -278,12 +278,13 @@ static void spmv_release(void *data)
 
 static const struct option_row own_options[] = {
     {"mean", "M", "Mean non-zeros of a random row (default 16)",
-     REAL(struct spmv, shape.mean, 1, 1e9)},
+     REAL(struct spmv, shape.mean, 1, 1e9), .random = true},
     {"alpha", "A",
      "Lengths of random rows have Pareto's distribution with this exponent, 1.1 to 100 (default "
      "1.5: very unequal)",
-     REAL(struct spmv, shape.alpha, 1.1, 100)},
-    {"sorted", NULL, "The longest random row comes first", SETS(struct spmv, shape.sorted, true)},
+     REAL(struct spmv, shape.alpha, 1.1, 100), .random = true},
+    {"sorted", NULL, "The longest random row comes first", SETS(struct spmv, shape.sorted, true),
+     .random = true},
     {"double", NULL, "Double precision (default single)", SETS(struct spmv, wide, true)},
     {0},
 };

@@ -152,6 +152,29 @@ expect_app 2 "option 1: in 100 years at --rate -1 the strike 1e-10, or its growt
 printf '1e-10,1e-10,87\n' >"$options"
 expect_app 0 "" blackscholes --input "$options" --rate -1 --reps 1
 
+# A file is what it is: options of random input are refused beside it.
+while read -r app option; do
+	# shellcheck disable=SC2086
+	expect_app 2 "${option%% *} is of random input: it and --input exclude each other" "$app" $option \
+		--input "$work/none"
+done <<'EOF'
+boxfilter --channels 3
+eclat --items 9
+eclat --length 2
+eclat --pattern-length 2
+eclat --patterns 9
+floyd --channels 3
+heart --fibrosis 1
+knn --classes 2
+knn --dimensions 2
+knn --points 9
+nbia --height 100
+nbody --clusters 2
+spmv --alpha 2
+spmv --mean 2
+spmv --sorted
+EOF
+
 # A terminal is not told what stands in a file.
 printf '1,2,\033[2Jx\n' >"$options"
 expect_app 2 "years: '?[2Jx' is not a number" blackscholes --input "$options"
