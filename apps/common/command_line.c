@@ -111,7 +111,8 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
 {
 	static char name[64], doc[2000];
 	const struct option_program program = {.name = name, .doc = doc};
-	struct command_line line = {app, {.size = app->size, .reps = 3, .seed = 1}};
+	struct command_line line = {.app = app,
+	                            .options = {.size = app->size, .reps = 3, .seed = 1}};
 	struct option_set wave = {
 	    .rows = app_wave_rows, .data = app->wave, .check = app_wave_check};
 	struct option_set own = {.rows = app->own,
