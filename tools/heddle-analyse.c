@@ -132,10 +132,11 @@ static char *file_text(FILE *file)
 
 	if (text) {
 		rewind(file);
-		if (fread(text, 1, size, file) != (size_t)size)
-			text = (free(text), NULL);
+		if (fread(text, 1, size, file) == (size_t)size)
+			return text;
+		free(text);
 	}
-	return text;
+	return NULL;
 }
 
 /* Runs the preprocessor of OpenCL C alone, without any header.
@@ -215,10 +216,10 @@ static int made_names_check(const char *path, char *const *options, int noptions
 	} else if (output) {
 		status = 0;
 	}
-	for (FILE **f = (FILE *[]){file, nothing, prologue, shown, NULL}, **end = f + 4; f < end;
-	     f++)
-		if (*f)
-			fclose(*f);
+	FILE *files[] = {file, nothing, prologue, shown};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i])
+			fclose(files[i]);
 	free(source);
 	free(macros);
 	free(output);
