@@ -91,7 +91,6 @@ dist_resultsdata_DATA = \
 	results/data/simulated-altix.csv \
 	results/data/simulated-clusters.csv \
 	results/data/simulated-graphs-again.csv \
-	results/data/simulated-graphs.csv \
 	results/data/simulated-loops.csv \
 	results/data/simulated-tasks.csv \
 	results/data/streams-jobs.csv \
