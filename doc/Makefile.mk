@@ -75,9 +75,7 @@ dist_results_DATA = \
 resultsdatadir = $(docdir)/results/data
 dist_resultsdata_DATA = \
 	results/data/dmda-cold.csv \
-	results/data/estimates-pocl.csv \
-	results/data/estimates-quiet.csv \
-	results/data/estimates-six.csv \
+	results/data/estimates.csv \
 	results/data/first-blocks.csv \
 	results/data/fpga-errors.csv \
 	results/data/idle-workers.csv \
