@@ -67,6 +67,20 @@ static void same_code(void **state)
 	}
 }
 
+/* Sources, and the names that each asks for. */
+static void asks_for(const char *const pairs[][2], size_t n)
+{
+	char why[128], *asked;
+
+	for (size_t i = 0; i < n; i++) {
+		if (kernel_conditions_ask(pairs[i][0], given, &asked, why, sizeof(why)))
+			fail_msg("%s: %s", pairs[i][0], why);
+		if (strcmp(asked, pairs[i][1]))
+			fail_msg("%s: asks for %s", pairs[i][0], asked);
+		free(asked);
+	}
+}
+
 /* Devices answer for these. */
 static void other_code(void **state)
 {
@@ -103,6 +117,15 @@ static void other_code(void **state)
 	    {"#ifdef Q\n#pragma OPENCL EXTENSION all : enable\nint x;\n#endif", "Q\n"},
 	    {"#ifdef Q\n#pragma pack(1)\n#endif", "Q\n"},
 	    {"#if W\nx\n#else\n#if V + W\ny\n#endif\n#endif", "W\nV\n"},
+	};
+
+	asks_for(pairs, sizeof(pairs) / sizeof(pairs[0]));
+}
+
+/* Only compilers know these. */
+static void names_of_compilers(void **state)
+{
+	static const char *const pairs[][2] = {
 	    /* Names of compilers are never a source's own. */
 	    {"#ifndef __OPENCL_VERSION__\n#define __OPENCL_VERSION__ 100\n#endif",
 	     "__OPENCL_VERSION__\n"},
@@ -136,13 +159,7 @@ static void other_code(void **state)
 	};
 	char why[128], *asked;
 
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		if (kernel_conditions_ask(pairs[i][0], given, &asked, why, sizeof(why)))
-			fail_msg("%s: %s", pairs[i][0], why);
-		if (strcmp(asked, pairs[i][1]))
-			fail_msg("%s: asks for %s", pairs[i][0], asked);
-		free(asked);
-	}
+	asks_for(pairs, sizeof(pairs) / sizeof(pairs[0]));
 	assert_int_equal(kernel_conditions_ask("", "-DV=__X -w -D __Y", &asked, why, sizeof(why)),
 	                 0);
 	assert_string_equal(asked, "__X\n__Y\n");
@@ -316,10 +333,10 @@ static void options(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(same_code),    cmocka_unit_test(other_code),
-	    cmocka_unit_test(unclear_code), cmocka_unit_test(included),
-	    cmocka_unit_test(forbidden),    cmocka_unit_test(presumed),
-	    cmocka_unit_test(options),
+	    cmocka_unit_test(same_code),          cmocka_unit_test(other_code),
+	    cmocka_unit_test(names_of_compilers), cmocka_unit_test(unclear_code),
+	    cmocka_unit_test(included),           cmocka_unit_test(forbidden),
+	    cmocka_unit_test(presumed),           cmocka_unit_test(options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
