@@ -79,6 +79,7 @@ dist_resultsdata_DATA = \
 	results/data/first-blocks.csv \
 	results/data/fpga-errors.csv \
 	results/data/idle-workers.csv \
+	results/data/irregular.csv \
 	results/data/kernel-launches.csv \
 	results/data/kernels-pocl.csv \
 	results/data/kernels-predicted.csv \
