@@ -5,13 +5,12 @@
 
 #include "sched_policies/gpu_workers.h"
 
-#define USUAL 4
 /* Threads of GPUs take one core in so many at the most. */
 #define SHARE 4
 
 struct gpu_workers heddle_gpu_workers(const struct gpu_machine *machine, unsigned wanted)
 {
-	struct gpu_workers chosen = {.each = wanted ? wanted : USUAL};
+	struct gpu_workers chosen = {.each = wanted ? wanted : HEDDLE_GPU_WORKERS};
 	unsigned all, least;
 
 	if (machine->gpus && chosen.each > machine->most / machine->gpus)

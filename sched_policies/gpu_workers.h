@@ -11,6 +11,9 @@
 
 struct starpu_conf;
 
+/** How many each GPU has under the policy heddle if nobody says otherwise. */
+#define HEDDLE_GPU_WORKERS 4
+
 /** What there is. */
 struct gpu_machine {
 	unsigned gpus;

@@ -74,6 +74,17 @@ check "tasks: no tuned blocks" "$(cell tuned 2)" ""
 grep -q 'css:' "$work/report.json"
 check "tasks: no blocks" $? 1
 
+# Tasks are compared at the best number of workers of a GPU, unless somebody has set one.
+FAKE_STRATEGY=tasks TMPDIR=$work "$bench" --app "$app" --quick --reps 2 \
+	--contenders cpu-only,heddle,lws --json "$work/report.json" >"$work/table" 2>&1
+check "tasks: more workers of a GPU" "$(cell lws 2)" 160.0
+grep -q '^lws .*  4 workers a GPU$' "$work/table"
+check "tasks: their number" $? 0
+check "tasks: who varies them" "$(grep -c '"gpu_workers": 4' "$work/report.json")" 2
+FAKE_STRATEGY=tasks STARPU_NWORKER_PER_CUDA=2 STARPU_CUDA_THREAD_PER_WORKER=1 TMPDIR=$work "$bench" \
+	--app "$app" --quick --reps 2 --contenders lws >"$work/table" 2>&1
+check "tasks: a number of the user's" "$(cell lws 2)" 180.0
+
 # Times by different clocks are not compared.
 check "clock" "$(grep -c 'on 1 cpu 1 cuda, times on the wall$' "$work/table")" 1
 FAKE_CLOCK=modelled TMPDIR=$work "$bench" --app "$app" --quick --reps 2 \

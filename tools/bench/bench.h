@@ -55,12 +55,13 @@ struct bench_runs {
 /* One way to run the app. */
 struct bench_variant {
 	char sched[32];
-	char strategy[96]; /* "": the policy's */
-	char workers[32];  /* kinds, "": all */
-	size_t parts;      /* equal tasks under a policy of StarPU; 0: its default */
-	bool calibrated;   /* the calibration run took place */
-	unsigned ranks;    /* of mpirun, with a share of the workers each; 0: one process */
-	bool models;       /* each process starts with the models of a calibration of the case */
+	char strategy[96];    /* "": the policy's */
+	char workers[32];     /* kinds, "": all */
+	size_t parts;         /* equal tasks under a policy of StarPU; 0: its default */
+	unsigned gpu_workers; /* of each CUDA device, with a thread each; 0: StarPU's default */
+	bool calibrated;      /* the calibration run took place */
+	unsigned ranks;       /* of mpirun, with a share of the workers each; 0: one process */
+	bool models;          /* each process starts with the models of a calibration of the case */
 	struct bench_runs sweep, runs;
 };
 

@@ -15,6 +15,7 @@
 
 #include "support/message.h"
 #include "support/name.h"
+#include "sched_policies/gpu_workers.h"
 #include "tools/bench/bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -315,6 +316,31 @@ static bool suits(const struct bench_case *bench, const char *sched)
 	return bench->tasks || (strcmp(sched, "dmdar") && strcmp(sched, "dmdasd"));
 }
 
+/* Tasks are compared at the best number of workers of a GPU: under heddle there are several. Who
+ * has set a number has chosen. */
+static void gpu_workers_vary(struct bench_case *bench)
+{
+	if (!bench->tasks || bench->platform_name || !bench->workers[HEDDLE_KIND_CUDA] ||
+	    getenv("STARPU_NWORKER_PER_CUDA") || getenv("HEDDLE_CUDA_WORKERS"))
+		return;
+	for (unsigned c = 0; c < bench->ncontenders; c++) {
+		struct bench_contender *contender = &bench->contenders[c];
+		unsigned n = contender->nvariants;
+
+		for (unsigned v = 0; v < n; v++) {
+			struct bench_variant copy = contender->variants[v];
+
+			if (!strcmp(copy.sched, "heddle") ||
+			    (*copy.workers && strcmp(copy.workers, "cuda")))
+				continue;
+			copy.gpu_workers = HEDDLE_GPU_WORKERS;
+			contender->variants =
+			    bench_grow(contender->variants, contender->nvariants + 1, sizeof(copy));
+			contender->variants[contender->nvariants++] = copy;
+		}
+	}
+}
+
 void bench_contenders_make(struct bench_case *bench)
 {
 	if (bench->settings->ranks) {
@@ -342,6 +368,7 @@ void bench_contenders_make(struct bench_case *bench)
 	/* New in 1.4. */
 	if (bench->tasks && strcmp(HEDDLE_STARPU_SERIES, "1.3"))
 		stock_add(bench, "darts", "darts", false);
+	gpu_workers_vary(bench);
 }
 
 static void runs_free(struct bench_runs *runs)

@@ -149,6 +149,14 @@ static void environment_home(const struct request *request, char ***list, unsign
 		bench_list_add(list, count, bench_format("%s", others[o]));
 }
 
+static void environment_gpu_workers(unsigned each, char ***list, unsigned *count)
+{
+	if (!each)
+		return;
+	bench_list_add(list, count, bench_format("STARPU_NWORKER_PER_CUDA=%u", each));
+	bench_list_add(list, count, bench_format("STARPU_CUDA_THREAD_PER_WORKER=1"));
+}
+
 static int request_environment(const struct bench_case *bench, const struct request *request,
                                char ***environment)
 {
@@ -180,6 +188,7 @@ static int request_environment(const struct bench_case *bench, const struct requ
 	}
 	if (request->variant->ranks)
 		bench_ranks_environment(&list, &count);
+	environment_gpu_workers(request->variant->gpu_workers, &list, &count);
 	if (bench->command)
 		environment_command(request->variant, &list, &count);
 	if (bench->graph)
@@ -440,6 +449,8 @@ static void progress(const struct bench_case *bench, const struct bench_contende
 		fprintf(stderr, "%s ", variant->strategy);
 	if (variant->parts)
 		fprintf(stderr, "parts %zu ", variant->parts);
+	if (variant->gpu_workers)
+		fprintf(stderr, "%u workers a GPU ", variant->gpu_workers);
 	if (runs->failure)
 		fprintf(stderr, "failed: %s\n", runs->failure);
 	else

@@ -81,6 +81,8 @@ static json_t *variant_json(const struct bench_variant *variant)
 		json_object_set_new(object, "workers", json_string(variant->workers));
 	if (variant->parts)
 		json_object_set_new(object, "parts", json_integer(variant->parts));
+	if (variant->gpu_workers)
+		json_object_set_new(object, "gpu_workers", json_integer(variant->gpu_workers));
 	return object;
 }
 
@@ -279,6 +281,14 @@ static void print_percent(const json_t *row, const char *key, int width)
 		printf(" %*s", width, "-");
 }
 
+static void print_gpu_workers(const json_t *chosen)
+{
+	json_t *each = json_object_get(chosen, "gpu_workers");
+
+	if (each)
+		printf("  %" JSON_INTEGER_FORMAT " workers a GPU", json_integer_value(each));
+}
+
 /* The best variant of a sweep. */
 static void print_chosen(const json_t *row)
 {
@@ -290,6 +300,7 @@ static void print_chosen(const json_t *row)
 		printf("  %s", strategy);
 	if (json_is_integer(parts))
 		printf("  %" JSON_INTEGER_FORMAT " tasks", json_integer_value(parts));
+	print_gpu_workers(chosen);
 }
 
 static bool is_modelled(const json_t *row)
@@ -377,6 +388,7 @@ static void print_graph_row(const json_t *row)
 	print_number(row, "vs_best_single", 6, 3);
 	if (json_object_get(chosen, "workers"))
 		printf("  %s", json_string_value(json_object_get(chosen, "sched")));
+	print_gpu_workers(chosen);
 	print_remarks(row);
 }
 
