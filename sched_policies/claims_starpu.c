@@ -166,7 +166,7 @@ void claims_give_back(struct claims *claims, unsigned worker, struct heddle_pool
 
 /* ---- transfer requests ---- */
 
-static bool has_arrived(struct starpu_task *task, unsigned node)
+bool claims_inputs_are_there(struct starpu_task *task, unsigned node)
 {
 	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
 		int valid;
@@ -202,7 +202,7 @@ void claims_requests_collect(struct claims *claims, unsigned worker, size_t firs
 			claim->input = CLAIM_INPUT_ASKED;
 			continue;
 		}
-		if (!asked && claims->looks && has_arrived(task, node)) {
+		if (!asked && claims->looks && claims_inputs_are_there(task, node)) {
 			claim->input = CLAIM_INPUT_ARRIVED;
 			continue;
 		}
@@ -220,7 +220,8 @@ void claims_requests_send(unsigned worker, struct claims_requests *requests)
 
 	for (unsigned i = 0; i < requests->n; i++)
 		if (requests->of[i].asked)
-			requests->of[i].arrived = has_arrived(requests->of[i].task, node);
+			requests->of[i].arrived =
+			    claims_inputs_are_there(requests->of[i].task, node);
 		else
 			heddle_compat_fetch_ahead(requests->of[i].task, worker);
 }

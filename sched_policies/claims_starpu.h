@@ -100,6 +100,9 @@ void claims_give_back(struct claims *claims, unsigned worker, struct heddle_pool
                       void (*removed)(unsigned worker, const struct claim *claim, void *arg),
                       void *arg);
 
+/** Whether a memory has all that a task reads. The mutex need not be held. */
+bool claims_inputs_are_there(struct starpu_task *task, unsigned node);
+
 /** Transfer requests of a worker: made without the mutex. */
 struct claims_requests {
 	unsigned n;

@@ -25,6 +25,9 @@
 #define TYPES 64
 /* Where nobody has taken a task for so long, us, anybody may. */
 #define STILL 20000
+/* Where kernels are not asynchronous, a worker has so many tasks beside the one that it begins, and
+ * has asked for their inputs: StarPU begins transfers between two kernels. */
+#define AHEAD 2
 
 /* Tasks of a type that came into a queue. */
 struct counted {
@@ -36,14 +39,21 @@ struct counted {
 struct queue {
 	/* Read without the mutex, as hints; written under it, but for `held`. */
 	_Alignas(64) atomic_size_t count;
+	atomic_size_t ahead;      /* tasks that the workers of that memory have taken, not begun */
 	atomic_int top;           /* the highest priority */
-	atomic_uint workers;      /* of the class, with that memory */
+	atomic_uint workers;      /* of the class, with that memory, or of all */
 	_Atomic double moving_us; /* a task was taken then, or came to an empty queue */
 	atomic_bool held;         /* a worker of that memory runs something else */
 	_Alignas(64) starpu_pthread_mutex_t mutex;
 	unsigned open; /* class whose workers take the tasks, and 1; 0: closed */
 	struct heddle_heap heap;
 	struct counted counted[TYPES];
+};
+
+/* What a worker will begin next, the first one first, under the mutex of its memory's queue. */
+struct ahead {
+	atomic_uint n; /* read without the mutex, as a hint */
+	struct starpu_task *tasks[AHEAD];
 };
 
 struct ready_local {
@@ -54,6 +64,7 @@ struct ready_local {
 	unsigned n;                    /* queues: of no memory, then of each of the context's */
 	struct counted counted[TYPES]; /* not told yet */
 	double counted_us;             /* since then */
+	struct ahead *ahead;           /* of each worker */
 	struct queue queues[];
 };
 
@@ -67,6 +78,11 @@ int ready_local_create(struct ready_context *c)
 		return -ENOMEM;
 	memset(local, 0, size);
 	local->n = n;
+	local->ahead = calloc(c->nworkers, sizeof(*local->ahead));
+	if (!local->ahead) {
+		free(local);
+		return -ENOMEM;
+	}
 	for (unsigned q = 0; q < n; q++)
 		STARPU_PTHREAD_MUTEX_INIT(&local->queues[q].mutex, NULL);
 	c->local = local;
@@ -79,6 +95,8 @@ void ready_local_destroy(struct ready_context *c)
 		heddle_heap_free(&c->local->queues[q].heap);
 		STARPU_PTHREAD_MUTEX_DESTROY(&c->local->queues[q].mutex);
 	}
+	if (c->local)
+		free(c->local->ahead);
 	free(c->local);
 	c->local = NULL;
 }
@@ -103,7 +121,8 @@ void ready_local_members_change(struct ready_context *c)
 bool ready_local_any(const struct ready_context *c)
 {
 	for (unsigned q = 0; ready_local_is_open(c) && q < c->local->n; q++)
-		if (atomic_load(&c->local->queues[q].count))
+		if (atomic_load(&c->local->queues[q].count) ||
+		    atomic_load(&c->local->queues[q].ahead))
 			return true;
 	return false;
 }
@@ -212,9 +231,16 @@ static bool is_better(const struct queue *queue, const struct queue *best)
 /* How long nobody has taken a task of a queue, us; 0: there is none. */
 static double still_us(const struct queue *queue, double now_us)
 {
-	if (!atomic_load(&queue->count))
+	if (!atomic_load(&queue->count) && !atomic_load(&queue->ahead))
 		return 0;
 	return now_us - atomic_load_explicit(&queue->moving_us, memory_order_relaxed);
+}
+
+/* Whether anybody may take the tasks of a memory. */
+static bool is_stuck(const struct queue *queue)
+{
+	return atomic_load_explicit(&queue->held, memory_order_relaxed) ||
+	       still_us(queue, starpu_timing_now()) > STILL;
 }
 
 /* The longest of the queues that have more than their workers will begin soon; NULL: none has. */
@@ -227,9 +253,7 @@ static struct queue *queue_longest(struct ready_local *local)
 		struct queue *queue = &local->queues[q];
 		size_t count = atomic_load(&queue->count);
 
-		if (count <= most || (count <= atomic_load(&queue->workers) &&
-		                      !atomic_load_explicit(&queue->held, memory_order_relaxed) &&
-		                      still_us(queue, starpu_timing_now()) <= STILL))
+		if (count <= most || (count <= atomic_load(&queue->workers) && !is_stuck(queue)))
 			continue;
 		most = count;
 		longest = queue;
@@ -238,23 +262,25 @@ static struct queue *queue_longest(struct ready_local *local)
 }
 
 /* The queue from which a worker takes next: its own, or that of no memory if the task there has a
- * higher priority. NULL: there is nothing for it. */
+ * higher priority. NULL: there is nothing. */
 static struct queue *queue_choose(struct ready_local *local, struct queue *own)
 {
 	struct queue *best = is_better(own, NULL) ? own : NULL;
 
 	if (is_better(&local->queues[0], best))
 		best = &local->queues[0];
-	return best ? best : queue_longest(local);
+	return best;
 }
 
-/* @return NULL: it is empty, or of another class by now */
-static struct starpu_task *queue_take(struct queue *queue, unsigned class)
+/* @param most bytes of its data
+ * @return NULL: it is empty, or of another class by now, or its first task has more */
+static struct starpu_task *queue_take(struct queue *queue, unsigned class, size_t most)
 {
 	struct starpu_task *task = NULL;
 
 	policy_lock_briefly(&queue->mutex);
-	if (queue->open == class + 1)
+	if (queue->open == class + 1 && queue->heap.n &&
+	    (most == SIZE_MAX || ready_task_bytes(queue->heap.items[0].item) <= most))
 		task = heddle_heap_pop(&queue->heap);
 	if (task) {
 		moves_now(queue);
@@ -264,24 +290,166 @@ static struct starpu_task *queue_take(struct queue *queue, unsigned class)
 	return task;
 }
 
+/* ---- what a worker takes ahead ---- */
+
+/* Takes the first task that a worker has ahead.
+ * @param least priority below which it stays there */
+static struct starpu_task *ahead_take(struct ready_context *c, unsigned id, int least)
+{
+	struct queue *own = queue_of(c, c->workers[id].node);
+	struct ahead *ahead = &c->local->ahead[id];
+	struct starpu_task *task = NULL;
+	unsigned n;
+
+	if (!atomic_load(&ahead->n))
+		return NULL;
+	policy_lock_briefly(&own->mutex);
+	n = atomic_load(&ahead->n);
+	if (n && ahead->tasks[0]->priority >= least) {
+		task = ahead->tasks[0];
+		for (unsigned i = 1; i < n; i++)
+			ahead->tasks[i - 1] = ahead->tasks[i];
+		atomic_store(&ahead->n, n - 1);
+		atomic_fetch_sub(&own->ahead, 1);
+		moves_now(own);
+	}
+	STARPU_PTHREAD_MUTEX_UNLOCK(&own->mutex);
+	return task;
+}
+
+/* The same of a worker that will not begin it soon.
+ * @param[out] from the worker, whose memory it was sent to */
+static struct starpu_task *ahead_take_back(struct ready_context *c, unsigned id, unsigned *from)
+{
+	struct starpu_task *task = NULL;
+
+	for (unsigned w = 0; !task && w < c->nworkers; w++)
+		if (w != id && atomic_load(&c->local->ahead[w].n) &&
+		    is_stuck(queue_of(c, c->workers[w].node))) {
+			task = ahead_take(c, w, INT_MIN);
+			*from = w;
+		}
+	return task;
+}
+
+/* A task that a worker has asked for becomes a claim of it: then others find it. The context's
+ * mutex is held. */
+static void ahead_claim(struct ready_context *c, unsigned id, struct starpu_task *task)
+{
+	struct claim claim = {.input = CLAIM_INPUT_ASKED,
+	                      .since_us = starpu_timing_now(),
+	                      .bytes = ready_task_bytes(task)};
+
+	atomic_fetch_add(&c->unstarted, 1);
+	task->next = NULL;
+	if (claims_reserve(&c->claims, id)) {
+		ready_late_add(c, task);
+		return;
+	}
+	ready_task_key(c, task, c->choosing, &claim.entry.key);
+	claim.entry.item = task;
+	claim.entry.since_us = claim.since_us;
+	ready_claim_add(c, id, &claim);
+}
+
+/* A worker has asked for a task's inputs. The queues may have been closed meanwhile. */
+static void ahead_add(struct ready_context *c, unsigned id, struct starpu_task *task)
+{
+	struct queue *own = queue_of(c, c->workers[id].node);
+	struct ahead *ahead = &c->local->ahead[id];
+	bool open;
+
+	policy_lock_briefly(&own->mutex);
+	open = own->open == c->workers[id].class + 1;
+	if (open) {
+		ahead->tasks[atomic_fetch_add(&ahead->n, 1)] = task;
+		atomic_fetch_add(&own->ahead, 1);
+	}
+	STARPU_PTHREAD_MUTEX_UNLOCK(&own->mutex);
+	if (open)
+		return;
+	policy_lock(&c->mutex);
+	ahead_claim(c, id, task);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+}
+
+/* How much data a task may have that a worker takes ahead. All that its memory's workers have
+ * takes at most half of it. */
+static size_t ahead_most(const struct ready_context *c, unsigned id, const struct queue *own)
+{
+	starpu_ssize_t total = starpu_memory_get_total(c->workers[id].node);
+	size_t tasks = AHEAD * (atomic_load(&own->workers) + 1u);
+
+	return total > 0 ? (size_t)total / (2 * tasks) : SIZE_MAX;
+}
+
+/* A worker takes tasks ahead while there are more than its queue's workers begin at once. */
+static void ahead_fill(struct ready_context *c, unsigned id)
+{
+	struct ready_worker *worker = &c->workers[id];
+	struct queue *own = queue_of(c, worker->node), *queue;
+
+	if (!worker->blocks || !c->prefetch)
+		return;
+	while (atomic_load(&c->local->ahead[id].n) < AHEAD &&
+	       (queue = queue_choose(c->local, own)) &&
+	       atomic_load(&queue->count) > atomic_load(&queue->workers)) {
+		struct starpu_task *task = queue_take(queue, worker->class, ahead_most(c, id, own));
+
+		if (!task)
+			return;
+		if (!claims_inputs_are_there(task, worker->node))
+			heddle_compat_fetch_ahead(task, id);
+		ahead_add(c, id, task);
+	}
+}
+
+/* ---- a worker asks ---- */
+
+/* The best task for a worker. NULL: there is none, or what was chosen is gone.
+ * @param[out] none there is none */
+static struct starpu_task *local_find(struct ready_context *c, unsigned id, bool *none)
+{
+	struct queue *own = queue_of(c, c->workers[id].node);
+	struct queue *queue = queue_choose(c->local, own);
+	int top = queue ? atomic_load_explicit(&queue->top, memory_order_relaxed) : INT_MIN;
+	struct starpu_task *task = ahead_take(c, id, top);
+	unsigned from;
+
+	*none = false;
+	if (task)
+		return task;
+	if (!queue)
+		queue = queue_longest(c->local);
+	if (queue)
+		return queue_take(queue, c->workers[id].class, SIZE_MAX);
+	task = ahead_take_back(c, id, &from);
+	if (task)
+		claims_left_behind(task, from, id);
+	*none = !task;
+	return task;
+}
+
 struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 {
 	struct ready_worker *worker = &c->workers[id];
 	struct starpu_task *task = NULL;
-	struct queue *queue, *own;
+	struct queue *own;
+	bool none = false;
 
 	if (!ready_local_is_open(c))
 		return NULL;
 	own = queue_of(c, worker->node);
-	/* What was chosen may be gone. */
-	while (!task && worker->class == atomic_load(&c->local->class) &&
-	       !ready_local_is_stale(c) && (queue = queue_choose(c->local, own)))
-		task = queue_take(queue, worker->class);
+	while (!task && !none && worker->class == atomic_load(&c->local->class) &&
+	       !ready_local_is_stale(c))
+		task = local_find(c, id, &none);
 	if (!task)
 		return NULL;
 	if (atomic_load_explicit(&own->held, memory_order_relaxed))
 		atomic_store(&own->held, false);
 	worker->plain = NULL;
+	worker->blocks = worker->started && !worker->comes;
+	worker->comes = false;
 	/* How long it takes matters to plans alone. */
 	worker->after_us[worker->started % READY_PIPELINE] = 0;
 	worker->fetch_us[worker->started % READY_PIPELINE] = 0;
@@ -291,6 +459,7 @@ struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 	atomic_store_explicit(&worker->rests_since_us, 0, memory_order_relaxed);
 	waiters_remove(&c->waiters, id);
 	ready_local_wake(c, worker->node);
+	ahead_fill(c, id);
 	return task;
 }
 
@@ -374,8 +543,14 @@ void ready_local_open(struct ready_context *c, unsigned class)
 		atomic_store(&local->queues[q].held, false);
 	}
 	for (unsigned w = 0; w < c->nworkers; w++)
-		if (c->workers[w].class == class && starpu_sched_ctx_contains_worker(w, c->id))
-			atomic_fetch_add(&queue_of(c, c->workers[w].node)->workers, 1);
+		if (c->workers[w].class == class && starpu_sched_ctx_contains_worker(w, c->id)) {
+			struct queue *own = queue_of(c, c->workers[w].node);
+
+			atomic_fetch_add(&own->workers, 1);
+			/* Of no memory: all take from there. */
+			if (own != &local->queues[0])
+				atomic_fetch_add(&local->queues[0].workers, 1);
+		}
 	memset(local->counted, 0, sizeof(local->counted));
 	local->counted_us = starpu_timing_now();
 	if (!local->opened)
@@ -400,6 +575,15 @@ static void queue_empty(struct ready_context *c, struct queue *queue)
 	STARPU_PTHREAD_MUTEX_UNLOCK(&queue->mutex);
 }
 
+/* What a worker has ahead becomes claims of it. */
+static void ahead_empty(struct ready_context *c, unsigned id)
+{
+	struct starpu_task *task;
+
+	while ((task = ahead_take(c, id, INT_MIN)))
+		ahead_claim(c, id, task);
+}
+
 /* Of their workers nobody knows what they have done meanwhile, and until when. */
 void ready_local_close(struct ready_context *c)
 {
@@ -414,6 +598,7 @@ void ready_local_close(struct ready_context *c)
 		if (c->workers[w].class == atomic_load(&c->local->class)) {
 			c->workers[w].waits_since_us = 0;
 			c->workers[w].busy_until_us = now_us;
+			ahead_empty(c, w);
 		}
 	ready_inbox_empty(c);
 }

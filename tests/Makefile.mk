@@ -175,6 +175,7 @@ tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 sim_tests = \
 	tests/sim/apart \
 	tests/sim/cores \
+	tests/sim/ahead \
 	tests/sim/end \
 	tests/sim/first \
 	tests/sim/inputs \
