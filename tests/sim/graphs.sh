@@ -47,4 +47,7 @@ run_limit 60458 4cpu+6gpu1@7424:6 12000 "two of six GPUs did the most" 1 blind
 estimate=
 run_limit 1795945808 1cpu+4gpu1@2062:4 60000 \
 	"transfers to several GPUs were taken to wait for each other" 2
+
+# A stream on GPUs that share a link: by its own throughput one would claim 16 tasks.
+run_limit 9500537 7cpu+3gpu1@3894:5 10500 "GPUs claimed too many or too few tasks" 2
 [ "$failures" = 0 ]
