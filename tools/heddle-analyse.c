@@ -11,12 +11,14 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,8 +58,10 @@ static FILE *file_make(const char *text)
 	return file;
 }
 
-/* Starts the compiler. @return 0, or an error number */
-static int clang_start(const char **arguments, FILE *output, pid_t *pid)
+/* Starts the compiler.
+ * @param quiet its messages are left out
+ * @return 0, or an error number */
+static int clang_start(const char **arguments, bool quiet, FILE *output, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
@@ -65,6 +69,9 @@ static int clang_start(const char **arguments, FILE *output, pid_t *pid)
 	if (error)
 		return error;
 	error = posix_spawn_file_actions_adddup2(&actions, fileno(output), STDOUT_FILENO);
+	if (!error && quiet)
+		error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+		                                         O_WRONLY, 0);
 	if (!error)
 		error = posix_spawnp(pid, CLANG, &actions, NULL, (char *const *)arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
@@ -108,13 +115,14 @@ static const char *const translation[] = {
 enum { NOPTIMISATION = sizeof(optimisation) / sizeof(optimisation[0]) };
 enum { NTRANSLATION = sizeof(translation) / sizeof(translation[0]) };
 
-/* @return 0; else it failed, after a message */
-static int clang_run(const char **arguments, FILE *output)
+/* @param quiet as for clang_start()
+ * @return 0; else it failed, after a message */
+static int clang_run(const char **arguments, bool quiet, FILE *output)
 {
 	int status = -1, error;
 	pid_t pid;
 
-	error = clang_start(arguments, output, &pid);
+	error = clang_start(arguments, quiet, output, &pid);
 	if (error) {
 		fprintf(stderr, "heddle-analyse: %s: %s\n", CLANG, strerror(error));
 		return 1;
@@ -142,13 +150,21 @@ static char *file_text(FILE *file)
 /* Runs the preprocessor of OpenCL C alone, without any header.
  * @param prologue in front of the source; NULL: none
  * @param listed a list of the preprocessor's own macros is wanted, not the source
- * @return its output; NULL: it failed */
+ * @return its output; NULL: it failed, without a word: lines are not those of the source */
 static char *preprocess(FILE *prologue, FILE *source, bool listed, char *const *options,
                         int noptions)
 {
-	static const char *const fixed[] = {
-	    CLANG,           "-E",           "-P", "-w", "--target=spir64", "-x", "cl",
-	    "-cl-std=CL1.2", "-cl-no-stdinc"};
+	/* A macro need not use what its arguments say, directives among them included. */
+	static const char *const fixed[] = {CLANG,
+	                                    "-E",
+	                                    "-P",
+	                                    "-Wno-everything",
+	                                    "-Werror=embedded-directive",
+	                                    "--target=spir64",
+	                                    "-x",
+	                                    "cl",
+	                                    "-cl-std=CL1.2",
+	                                    "-cl-no-stdinc"};
 	enum { NFIXED = sizeof(fixed) / sizeof(fixed[0]) };
 	const char **arguments = calloc(NFIXED + noptions + 5, sizeof(*arguments));
 	char paths[2][32], *text = NULL;
@@ -159,9 +175,11 @@ static char *preprocess(FILE *prologue, FILE *source, bool listed, char *const *
 		return NULL;
 	output = file_make("");
 	memcpy(arguments, fixed, sizeof(fixed));
-	/* Options of the language bring macros of the preprocessor, others those of the user. */
+	/* Options of the language bring macros of the preprocessor, others those of the user. Those
+	 * about warnings are left out. */
 	for (int i = 0; i < noptions; i++)
-		if (!listed || !strncmp(options[i], "-cl-", 4))
+		if (!strncmp(options[i], "-cl-", 4) ||
+		    (!listed && strncasecmp(options[i], "-w", 2)))
 			arguments[n++] = options[i];
 	if (listed)
 		arguments[n++] = "-dM";
@@ -172,7 +190,7 @@ static char *preprocess(FILE *prologue, FILE *source, bool listed, char *const *
 	}
 	snprintf(paths[1], sizeof(paths[1]), "/dev/fd/%d", fileno(source));
 	arguments[n++] = paths[1];
-	if (!clang_run(arguments, output))
+	if (!clang_run(arguments, true, output))
 		text = file_text(output);
 	fclose(output);
 	free(arguments);
@@ -187,41 +205,57 @@ static bool options_paste(char *const *options, int noptions)
 	return false;
 }
 
-/* Whether a source makes a name of parts that compilers may define, and that nobody was asked for:
- * names that are not made are asked for before this program runs.
- * @return 0: no; an exit status */
-static int made_names_check(const char *path, char *const *options, int noptions)
+/* A source as kernel_pasted_text() shows it, preprocessed without the compiler's own macros.
+ * @return to be freed; NULL: the preprocessor fails */
+static char *shown_preprocess(const char *source, char *const *options, int noptions)
 {
-	FILE *file = fopen(path, "r"), *nothing = file_make(""), *prologue = NULL, *shown = NULL;
-	char *source = file_text(file), *macros = NULL, *text = NULL, *output = NULL, name[128];
-	int status = 1;
+	FILE *nothing = file_make(""), *prologue = NULL, *shown = NULL;
+	char *macros = preprocess(NULL, nothing, true, options, noptions), *text, *output = NULL;
 
-	if (!source)
-		fprintf(stderr, "heddle-analyse: %s: %s\n", path, strerror(errno));
-	if (source && !kernel_pastes(source) && !options_paste(options, noptions))
-		status = 0;
-	else if (source)
-		macros = preprocess(NULL, nothing, true, options, noptions);
-	if (macros && (text = kernel_pasted_prologue(macros, source)))
+	if (macros && (text = kernel_pasted_prologue(macros))) {
 		prologue = file_make(text);
-	free(text);
+		free(text);
+	}
 	if (prologue && (text = kernel_pasted_text(source))) {
 		shown = file_make(text);
 		output = preprocess(prologue, shown, false, options, noptions);
 		free(text);
 	}
+	free(macros);
+	fclose(nothing);
+	if (prologue)
+		fclose(prologue);
+	if (shown)
+		fclose(shown);
+	return output;
+}
+
+enum { UNCLEAR = -1 };
+
+/* Whether a source makes a name of parts that compilers may define, and that nobody was asked for:
+ * names that are not made are asked for before this program runs.
+ * @return 0: no; an exit status, after a message; UNCLEAR: perhaps, if it compiles at all */
+static int made_names_check(const char *path, char *const *options, int noptions)
+{
+	FILE *file = fopen(path, "r");
+	char *source = file_text(file), *output = NULL, name[128];
+	int status = 0;
+
+	if (file)
+		fclose(file);
+	if (!source) {
+		fprintf(stderr, "heddle-analyse: %s: %s\n", path, strerror(errno));
+		return 1;
+	}
+	if (kernel_pastes(source) || options_paste(options, noptions)) {
+		output = shown_preprocess(source, options, noptions);
+		status = output ? 0 : UNCLEAR;
+	}
 	if (output && kernel_pasted_unknown(output, source, name, sizeof(name))) {
 		fprintf(stderr, "heddle-analyse: it makes the name %s of parts\n", name);
 		status = INDEX_MAKES_NAME;
-	} else if (output) {
-		status = 0;
 	}
-	FILE *files[] = {file, nothing, prologue, shown};
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (files[i])
-			fclose(files[i]);
 	free(source);
-	free(macros);
 	free(output);
 	return status;
 }
@@ -246,7 +280,7 @@ static int translate(const char *source, char *const *options, int noptions, FIL
 	arguments[n++] = "-include";
 	arguments[n++] = path;
 	arguments[n++] = source;
-	failed = clang_run(arguments, output);
+	failed = clang_run(arguments, false, output);
 	free(arguments);
 	fclose(header);
 	return failed;
@@ -263,7 +297,7 @@ static int optimise(FILE *input, FILE *output)
 	arguments[NOPTIMISATION] = "-x";
 	arguments[NOPTIMISATION + 1] = "ir";
 	arguments[NOPTIMISATION + 2] = path;
-	return clang_run(arguments, output);
+	return clang_run(arguments, false, output);
 }
 
 static LLVMModuleRef module_read(FILE *file)
@@ -457,7 +491,7 @@ int main(int argc, char **argv)
 {
 	bool help = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
 	FILE *bitcode;
-	int failed;
+	int failed, made;
 
 	if (argc < 3 || (argv[1][0] == '-' && argv[1][1])) {
 		fputs("Usage: heddle-analyse KERNEL SOURCE.cl [COMPILER OPTION...]\n\n"
@@ -468,11 +502,16 @@ int main(int argc, char **argv)
 		return help ? 0 : 2;
 	}
 	limits_set();
-	failed = made_names_check(argv[2], argv + 3, argc - 3);
-	if (failed)
-		return failed;
+	made = made_names_check(argv[2], argv + 3, argc - 3);
+	if (made > 0)
+		return made;
 	bitcode = compile(argv[2], argv[1], argv + 3, argc - 3);
-	failed = !bitcode || analyse(bitcode, argv[1]);
+	if (bitcode && made == UNCLEAR) {
+		fputs("heddle-analyse: it is not clear what names it makes of parts\n", stderr);
+		failed = INDEX_MAKES_NAME;
+	} else {
+		failed = !bitcode || analyse(bitcode, argv[1]);
+	}
 	if (bitcode)
 		fclose(bitcode);
 	return failed;

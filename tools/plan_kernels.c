@@ -199,6 +199,16 @@ static void reasons_free(struct arguments *arguments)
 
 /* ---- kernels ---- */
 
+/* Answers `__has_builtin(NAME)`: what clang has built in it says itself. */
+static void builtin_answer(FILE *out, const char *name, int length)
+{
+	if (length > 2)
+		fprintf(out,
+		        "#if __has_builtin%.*s\n#define heddle_has_%.*s 1\n"
+		        "#else\n#define heddle_has_%.*s 0\n#endif\n",
+		        length, name, length - 2, name + 1, length - 2, name + 1);
+}
+
 /* Names of a device of OpenCL 1.2, for a source that asks. */
 static int answers_make(const char *asked, const char *given, char **answers)
 {
@@ -216,6 +226,8 @@ static int answers_make(const char *asked, const char *given, char **answers)
 	    {"cl_khr_local_int32_base_atomics", "1"},
 	    {"cl_khr_local_int32_extended_atomics", "1"},
 	};
+	static const char has[] = "__has_builtin";
+	bool has_asked = false;
 	size_t size;
 	FILE *out = open_memstream(answers, &size);
 
@@ -224,17 +236,24 @@ static int answers_make(const char *asked, const char *given, char **answers)
 	for (const char *at = asked; *at; at = strchr(at, '\n') + 1) {
 		size_t length = strcspn(at, "\n");
 
-		/* What clang has built in it says itself. */
-		if (kernel_options_define(given, at, length) ||
-		    !strncmp(at, "__has_builtin", strlen("__has_builtin")))
+		if (kernel_options_define(given, at, length))
 			continue;
+		if (!strncmp(at, has, strlen(has))) {
+			builtin_answer(out, at + strlen(has), length - strlen(has));
+			has_asked = true;
+			continue;
+		}
 		/* Constants of the language have their values. */
 		if (*at == '_' || !strncasecmp(at, "cl_", 3) || !strncmp(at, "cles_", 5))
 			fprintf(out, "#undef %.*s\n", (int)length, at);
+		else
+			fprintf(out, "#ifdef %.*s\n#endif\n", (int)length, at);
 		for (size_t d = 0; d < sizeof(defined) / sizeof(defined[0]); d++)
 			if (strlen(defined[d][0]) == length && !strncmp(defined[d][0], at, length))
 				fprintf(out, "#define %s %s\n", defined[d][0], defined[d][1]);
 	}
+	if (has_asked)
+		fputs("#undef __has_builtin\n#define __has_builtin(x) heddle_has_##x\n", out);
 	return fclose(out) ? -ENOMEM : 0;
 }
 

@@ -189,6 +189,23 @@ expect_made __LINE__ '#define L CAT(__LI, NE__)\nenum { W = L };'
 expect_made _Pragma 'CAT(_Pr, agma)("push_macro(\\"f\\")")'
 expect_made __LINE__ '#define V(t, n) t#\\\n#n\nenum { W = V(__LI, NE__) };'
 expect_made __X '#define V(t, n) t%:%:n\nenum { W = V(_, _X) };'
+# In conditions OpenCL's own names are not the same to all.
+expect_made true '#if CAT(tr, ue)\n#endif'
+expect_made '' 'enum { W = CAT(tr, ue) };\n#ifndef M_PI\n#define M_PI 3\n#endif'
+expect_made '' '#if !defined(M_PI) || __has_builtin(__builtin_expect)\n#define N CAT(1, 2)\n#endif'
+# A condition is seen behind a macro that would take it, and macros in pragmas are.
+expect_made __NV_X '#define F(x)\nvoid F\n#if CAT(__NV, _X)\n#endif\n(int);\n#undef F'
+expect_made __NV_X '#pragma pack(CAT(__NV, _X))'
+# The rest is not clear, and no message speaks of files without a name.
+expect_unclear() {
+	printf '#define CAT(a, b) a##b\n%b\n%s\n' "$1" \
+		'kernel void f(global int *x) { x[get_global_id(0)] = 1; }' >"$work/unclear.cl"
+	expect_kernels 2 'since its source makes a name' "$work/unclear.cl"
+	grep -q 'it is not clear what names it makes of parts$' "$work/out" || fail "$1"
+	! grep '/dev/fd' "$work/out" || fail "$1"
+}
+expect_unclear '#define F(x)\nF(\n#if CAT(__NV, _X)\n#endif\n)'
+expect_unclear '// __has_builtin\n#if CAT(__has_, builtin)(__builtin_expect)\n#endif'
 
 # What ends the compilation is said with its place.
 printf '#define A(a, b) a##b\n#if !A(B, 1)\n#error "no B"\n#endif\n' >"$work/j.cl"

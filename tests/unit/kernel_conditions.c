@@ -154,6 +154,8 @@ static void names_of_compilers(void **state)
 	    {"#if defined(__CUDACC__) && defined(X)\n__X\n#endif\n", "__CUDACC__\n"},
 	    {"#ifdef __cplusplus\n__X\n#endif\n#define __cplusplus\n", "__cplusplus\n__X\n"},
 	    {"#if __cplusplus > 1\n__X\n#endif\n", "__cplusplus\n__X\n"},
+	    /* Macros in a pragma. */
+	    {"#pragma pack(__X)\n#pragma unroll __Y\n#pragma OPENCL __Z\n", "__X\n"},
 	    /* Answers decide whether a file is included. */
 	    {"#ifdef Q\n#if 1\n#include \"x.h\"\n#endif\n#else\n#include X\n#endif\n", "Q\n"},
 	};
@@ -191,6 +193,9 @@ static void unclear_code(void **state)
 	    {"#if __has_builtin(__builtin_x)\n__builtin_x();\n#endif",
 	     "its source has __builtin_x,"},
 	    {"#ifdef get_global_id\nx\n#endif", "get_global_id"},
+	    /* Launches of ranges put such names in front of a source. */
+	    {"#define heddle_global_id(d) 0\n", "its source defines heddle_global_id,"},
+	    {"x = HEDDLE_DIMENSIONS;", "its source has HEDDLE_DIMENSIONS,"},
 	    {"#define B printf\n#if __has_builtin(B)\nx\n#endif",
 	     "its source asks for __has_builtin,"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
@@ -202,6 +207,9 @@ static void unclear_code(void **state)
 	    {"#ifdef Q\n#endif\n#include \"x.h\"\n", "includes"},
 	    {"#ifdef A\n#include \"x.h\"\n#elif Q\n#endif\n", "includes"},
 	};
+	/* What stands in front of a source means something else by these. */
+	static const char *const taken[] = {"-Dsize_t=uchar", "-D get_local_id(d)=0",
+	                                    "-Dheddle_flat(x)=1"};
 	char why[128], cut[4], *asked;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
@@ -216,6 +224,11 @@ static void unclear_code(void **state)
 	assert_int_equal(kernel_conditions_ask("", "-DV=__LINE__", &asked, why, sizeof(why)),
 	                 -ENOTSUP);
 	assert_non_null(strstr(why, "options have __LINE__"));
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+		assert_int_equal(kernel_conditions_ask("", taken[i], &asked, why, sizeof(why)),
+		                 -ENOTSUP);
+		assert_non_null(strstr(why, "options define "));
+	}
 }
 
 /* ---- included files ---- */

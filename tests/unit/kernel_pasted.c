@@ -13,31 +13,48 @@
 
 static void texts(void **state)
 {
+	static const char undefined[] = "#undef __has_builtin\n";
+	char *answered;
 	static const char *const pairs[][2] = {
 	    {"", ""},
 	    {"a##b\n", "a##b\n"},
+	    /* What a macro in front of it is not given as its arguments. */
+	    {"F\n#if A\n#endif\n", "F\n;heddle_condition( A);\n#if A\n#endif\n"},
+	    /* Macros in pragmas count. */
+	    {"#pragma pack(A)\n#pragma unroll A\n#pragma clang fp contract(A)\n#pragma once\n",
+	     ";((A));\n;( contract(A));\n;();\n"},
 	    /* Conditions of a group stand in front of it. */
 	    {"#if A(x) // \"\n1\n#elif B\n2\n#else\n3\n#endif\n",
-	     "( A(x)  );\n( B);\n#if A(x)  \n1\n#elif B\n2\n#else\n3\n#endif\n"},
+	     ";heddle_condition( A(x)  );\n;heddle_condition( B);\n#if A(x)  \n1\n#elif "
+	     "B\n2\n#else\n3\n#endif\n"},
 	    {"#ifdef A\n#if B\n#endif\n#elif C\n#endif\n#if D",
-	     "( C);\n#ifdef A\n( B);\n#if B\n#endif\n#elif C\n#endif\n( D);\n#if D"},
+	     ";heddle_condition( C);\n#ifdef A\n;heddle_condition( B);\n#if B\n#endif\n"
+	     "#elif C\n#endif\n;heddle_condition( D);\n#if D"},
 	    /* Pragmas about names fail. */
-	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n", "z\n#pragma push_macro( )\n"},
+	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n",
+	     ";(  );\nz\n#pragma push_macro( )\n"},
 	    /* The compilation ends there, if at all. */
-	    {"#if A\n# error \"b\"\n#endif\n", "( A);\n#if A\n#endif\n"},
+	    {"#if A\n# error \"b\"\n#endif\n", ";heddle_condition( A);\n#if A\n#endif\n"},
 	    /* Answers are no conditions. */
 	    {"#undef A\n#if B\n#endif\n#line 1\n#if C\n#endif\n",
-	     "#undef A\n#if B\n#endif\n#line 1\n( C);\n#if C\n#endif\n"},
+	     "#undef A\n#if B\n#endif\n#line 1\n;heddle_condition( C);\n#if C\n#endif\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		char *text = kernel_pasted_text(pairs[i][0]);
+		char *text = kernel_pasted_text(pairs[i][0]), *at;
 
 		assert_non_null(text);
+		/* The answers may ask for it, nobody else may. */
+		at = strstr(text, undefined);
+		assert_true(at && (at == text || !strncmp(at + strlen(undefined), "#line 1\n", 8)));
+		memmove(at, at + strlen(undefined), strlen(at + strlen(undefined)) + 1);
 		if (strcmp(text, pairs[i][1]))
 			fail_msg("%s: %s", pairs[i][0], text);
 		free(text);
 	}
+	answered = kernel_pasted_text("#define __has_builtin(x) 1\n#line 1\n");
+	assert_string_equal(answered, "#define __has_builtin(x) 1\n#line 1\n");
+	free(answered);
 	assert_true(kernel_pastes("a ## b"));
 	assert_true(kernel_pastes("a %:%: b"));
 	assert_true(kernel_pastes("a #\\\n# b"));
@@ -48,20 +65,12 @@ static void texts(void **state)
 static void prologues(void **state)
 {
 	static const char macros[] = "#define __X 1\n#define __F(x) x\n";
-	char *text = kernel_pasted_prologue(macros, "");
+	char *text = kernel_pasted_prologue(macros);
 
 	assert_non_null(text);
 	assert_memory_equal(text, "#undef __X\n#undef __F\n", 22);
 	assert_non_null(strstr(text, "#undef __LINE__\n"));
-	assert_non_null(strstr(text, "#undef __has_builtin\n"));
-	free(text);
-	text = kernel_pasted_prologue(macros, "#if __has_builtin(x)\n#endif\n");
-	assert_non_null(text);
 	assert_null(strstr(text, "#undef __has_builtin\n"));
-	free(text);
-	text = kernel_pasted_prologue(macros, "#undef __has_builtin\n#line 1\n");
-	assert_non_null(text);
-	assert_non_null(strstr(text, "#undef __has_builtin\n"));
 	free(text);
 }
 
@@ -69,9 +78,22 @@ static void left(void **state)
 {
 	static const char source[] = "#undef __X\n#define __Y 1\n#line 1\n#define __Z\n";
 	static const char *const none[] = {
-	    "", "int _x = x__ + 1__Z;", "__X + __Y", "\"__Z\" '__Z'", "#pragma __Z\n__kernel",
+	    "",
+	    "int _x = x__ + 1__Z;",
+	    "__X + __Y",
+	    "\"__Z\" '__Z'",
+	    "#pragma __Z\n__kernel",
+	    "M_PI; ;heddle_condition((1) + (A)); true;",
+	    "HEDDLE_OTHER",
 	};
 	static const char *const some[] = {"x; __Z", "__X __Z __X", "#pragma\n__Z"};
+	/* In conditions OpenCL's own names say something else to each. */
+	static const char *const asks[] = {
+	    ";heddle_condition( M_PI);",
+	    ";heddle_condition((1) + (A) + true);",
+	    ";heddle_condition(1 ( 2 );;heddle_condition(get_global_id);",
+	    "HEDDLE_DIMENSIONS",
+	};
 	char name[8], cut[3];
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
@@ -81,6 +103,9 @@ static void left(void **state)
 		assert_true(kernel_pasted_unknown(some[i], source, name, sizeof(name)));
 		assert_string_equal(name, "__Z");
 	}
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+		if (!kernel_pasted_unknown(asks[i], source, name, sizeof(name)))
+			fail_msg("%s", asks[i]);
 	assert_true(kernel_pasted_unknown("cl_khr_fp64", source, cut, sizeof(cut)));
 	assert_string_equal(cut, "cl");
 	assert_true(

@@ -102,10 +102,33 @@ static bool is_unclear(const char *name, size_t length)
 	return begins_with_any(name, beginnings) || source_is_any(name, length, words);
 }
 
-bool kernel_conditions_foreign(const char *name, size_t length)
+/* Macros of what stands in front of a source (partition/kernel/access/ndrange.h). */
+static bool is_own(const char *name)
 {
-	return (is_reserved(name, length) && !is_language(name, length)) ||
-	       !strncmp(name, "heddle_has_", strlen("heddle_has_"));
+	static const char *const beginnings[] = {"HEDDLE_DIMENSIONS", "HEDDLE_GROUPS_",
+	                                         "HEDDLE_OFFSET_",    "HEDDLE_STATIC",
+	                                         "heddle_has_",       NULL};
+
+	return begins_with_any(name, beginnings);
+}
+
+/* Functions that stand there, and what they are made of. A macro of such a name changes them. */
+static bool is_ours(const char *name)
+{
+	return !strncmp(name, "heddle_", strlen("heddle_"));
+}
+
+static bool is_used_by_ours(const char *name, size_t length)
+{
+	static const char *const words[] = {"size_t", "uint", "ulong", "return", NULL};
+
+	return !strncmp(name, "get_", strlen("get_")) || source_is_any(name, length, words);
+}
+
+bool kernel_conditions_foreign(const char *name, size_t length, bool asked)
+{
+	return (is_reserved(name, length) && !is_language(name, length)) || is_own(name) ||
+	       (asked && (is_unclear(name, length) || is_standard(name, length)));
 }
 
 /* Names that tell OpenCL C from other languages. Files for both have code of theirs that no
@@ -233,9 +256,9 @@ static int code_ask(struct walk *walk, const char *line, const char *where)
 	size_t n;
 
 	for (; (line = name_next(line, &n)); line += n) {
-		if (!is_reserved(line, n) || is_language(line, n))
+		if (!is_own(line) && (!is_reserved(line, n) || is_language(line, n)))
 			continue;
-		if (is_unclear(line, n))
+		if (is_own(line) || is_unclear(line, n))
 			return refuse(walk, where, line, n);
 		fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
@@ -267,6 +290,15 @@ static bool begins_branch(const char *word, size_t n)
 	return source_is_any(word, n, words);
 }
 
+/* Whether what follows `#pragma` says nothing of what is computed, whatever macros are in it. */
+static bool is_idle_pragma(const char *word)
+{
+	static const char *const words[] = {"OPENCL", "unroll", NULL};
+
+	word = source_skip_blanks(word);
+	return source_is_any(word, source_name_length(word), words);
+}
+
 /* Whether a line says nothing of what is computed, or ends the compilation. */
 static bool is_idle(const char *line)
 {
@@ -275,11 +307,8 @@ static bool is_idle(const char *line)
 
 	if (!word)
 		return strchr("\n", *source_skip_blanks(line));
-	if (source_is_word(word, n, "pragma")) {
-		word = source_skip_blanks(word + n);
-		n = source_name_length(word);
-		return source_is_word(word, n, "OPENCL") || source_is_word(word, n, "unroll");
-	}
+	if (source_is_word(word, n, "pragma"))
+		return is_idle_pragma(word + n);
 	return !n || source_is_word(word, n, "error") || source_is_word(word, n, "warning") ||
 	       begins_group(word, n) || begins_branch(word, n) || source_is_word(word, n, "endif");
 }
@@ -465,9 +494,12 @@ static bool defines_unused(const struct walk *walk, const char *word, size_t n)
 /* @param group that has the line */
 static int directive_ask(struct walk *walk, const struct group *group, const char *word, size_t n)
 {
-	static const char *const harmless[] = {"pragma", "error", "warning", "line", NULL};
+	static const char *const harmless[] = {"error", "warning", "line", NULL};
 	static const char *const includes[] = {"include", "import", "include_next", "embed", NULL};
+	const char *defined = source_skip_blanks(word + n);
 
+	if (source_is_word(word, n, "define") && is_ours(defined))
+		return refuse(walk, "source defines", defined, source_name_length(defined));
 	/* Where answers take the branch, analysis fails. */
 	if (source_is_any(word, n, includes) && group->unclear)
 		return 0;
@@ -477,7 +509,8 @@ static int directive_ask(struct walk *walk, const struct group *group, const cha
 		         "#include with a name");
 		return -ENOTSUP;
 	}
-	if (source_is_any(word, n, harmless) || defines_unused(walk, word, n))
+	if (source_is_any(word, n, harmless) || defines_unused(walk, word, n) ||
+	    (source_is_word(word, n, "pragma") && is_idle_pragma(word + n)))
 		return 0;
 	if (source_is_word(word, n, "define")) {
 		word = source_skip_blanks(word + n);
@@ -542,8 +575,13 @@ static int definitions_ask(struct walk *walk)
 	char *copy = strdup(walk->options), *rest = copy, *definition;
 	int status = copy ? 0 : -ENOMEM;
 
-	while (!status && (definition = kernel_option_definition_take(&rest)))
-		status = code_ask(walk, definition, "options have");
+	while (!status && (definition = kernel_option_definition_take(&rest))) {
+		size_t n = source_name_length(definition);
+
+		status = is_ours(definition) || is_used_by_ours(definition, n)
+		             ? refuse(walk, "options define", definition, n)
+		             : code_ask(walk, definition, "options have");
+	}
 	free(copy);
 	return status;
 }

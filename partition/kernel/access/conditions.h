@@ -36,7 +36,8 @@ int kernel_conditions_ask(const char *source, const char *options, char **asked,
  * @param asked kernel_conditions_ask()'s list */
 void kernel_conditions_presume(FILE *out, const char *asked);
 
-/** Whether compilers may define a name as they like. */
-bool kernel_conditions_foreign(const char *name, size_t length);
+/** Whether compilers may define a name as they like, or Heddle does.
+ * @param asked it stands in a condition, where OpenCL's own names say something else to each */
+bool kernel_conditions_foreign(const char *name, size_t length, bool asked);
 
 #endif

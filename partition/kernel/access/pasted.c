@@ -53,7 +53,16 @@ static bool is_answered(const char *source, const char *name, size_t length)
 
 /* ---- what the preprocessor reads ---- */
 
-/* Prints what a condition says as code. */
+/* Stands in front of what a condition says. */
+static const char condition_mark[] = "heddle_condition";
+
+/* Prints the rest of a line as code. A macro at the end of the code in front of it does not take it
+ * for its arguments. */
+static void rest_show(FILE *out, const char *mark, const char *rest)
+{
+	fprintf(out, ";%s(%.*s);\n", mark, (int)strcspn(rest, "\n"), rest);
+}
+
 static void condition_show(FILE *out, const char *line)
 {
 	static const char *const questions[] = {"if", "elif", NULL};
@@ -61,7 +70,7 @@ static void condition_show(FILE *out, const char *line)
 	const char *word = source_directive(line, &n);
 
 	if (word && source_is_any(word, n, questions))
-		fprintf(out, "(%.*s);\n", (int)strcspn(word + n, "\n"), word + n);
+		rest_show(out, condition_mark, word + n);
 }
 
 /* Prints what the conditions of a group say. A later one is only asked if the branches in front of
@@ -85,9 +94,26 @@ static void group_show(FILE *out, const char *line)
 	}
 }
 
-/* Whether a line is a pragma that says nothing of names, or ends the compilation, which tells where
- * that is in the source. Other pragmas lack what stood in quotes, and the preprocessor fails. */
-static bool is_idle(const char *line)
+/* Prints what a pragma says as code: macros in it count, as in `#pragma pack(N)`. Its first names
+ * do not, nor what stood in quotes. */
+static void pragma_show(FILE *out, const char *word)
+{
+	static const char *const families[] = {"clang", "GCC", NULL};
+	static const char *const plain[] = {"OPENCL", "unroll", NULL};
+	size_t n = source_name_length(word);
+
+	if (source_is_any(word, n, plain))
+		return;
+	if (source_is_any(word, n, families)) {
+		word = source_skip_blanks(word + n);
+		n = source_name_length(word);
+	}
+	rest_show(out, "", word + n);
+}
+
+/* Prints a line. One that ends the compilation, which tells where that is in the source, is left
+ * out. Pragmas about names lack what stood in quotes, and the preprocessor fails. */
+static void line_show(FILE *out, const char *line)
 {
 	static const char *const ends[] = {"error", "warning", NULL};
 	static const char *const names[] = {"push_macro", "pop_macro", NULL};
@@ -95,12 +121,19 @@ static bool is_idle(const char *line)
 	const char *word = source_directive(line, &n);
 
 	if (word && source_is_any(word, n, ends))
-		return true;
-	if (!word || !source_is_word(word, n, "pragma"))
-		return false;
-	word = source_skip_blanks(word + n);
-	return !source_is_any(word, source_name_length(word), names);
+		return;
+	if (word && source_is_word(word, n, "pragma")) {
+		word = source_skip_blanks(word + n);
+		if (!source_is_any(word, source_name_length(word), names)) {
+			pragma_show(out, word);
+			return;
+		}
+	}
+	fprintf(out, "%.*s", (int)(source_next_line(line) - line), line);
 }
+
+/* A question about functions that compilers have. */
+static const char has_builtin[] = "__has_builtin";
 
 char *kernel_pasted_text(const char *source)
 {
@@ -114,15 +147,16 @@ char *kernel_pasted_text(const char *source)
 		source_comments_blank(copy);
 		/* Answers ask for nothing. */
 		fprintf(out, "%.*s", (int)(answers_end(copy) - copy), copy);
-		for (const char *line = answers_end(copy), *next; *line; line = next) {
+		/* Answers may ask for it. */
+		if (!is_answered(copy, has_builtin, strlen(has_builtin)))
+			fprintf(out, "#undef %s\n", has_builtin);
+		for (const char *line = answers_end(copy); *line; line = source_next_line(line)) {
 			size_t n = 0;
 			const char *word = source_directive(line, &n);
 
-			next = source_next_line(line);
 			if (word && source_is_any(word, n, begins))
 				group_show(out, line);
-			if (!is_idle(line))
-				fprintf(out, "%.*s", (int)(next - line), line);
+			line_show(out, line);
 		}
 	}
 	if (out && fclose(out))
@@ -167,9 +201,8 @@ static const char *const built_in[] = {
     "__FLT_EVAL_METHOD__",
 };
 
-char *kernel_pasted_prologue(const char *macros, const char *source)
+char *kernel_pasted_prologue(const char *macros)
 {
-	static const char has[] = "__has_builtin";
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -187,8 +220,6 @@ char *kernel_pasted_prologue(const char *macros, const char *source)
 	}
 	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
 		fprintf(out, "#undef %s\n", built_in[i]);
-	if (is_answered(source, has, strlen(has)) || !strstr(source, has))
-		fprintf(out, "#undef %s\n", has);
 	if (fclose(out)) {
 		free(text);
 		return NULL;
@@ -198,17 +229,36 @@ char *kernel_pasted_prologue(const char *macros, const char *source)
 
 /* ---- what it leaves ---- */
 
+/* How many brackets are open behind a character. */
+static unsigned brackets_count(unsigned open, char c)
+{
+	return c == '(' ? open + 1 : c == ')' && open ? open - 1 : open;
+}
+
 bool kernel_pasted_unknown(const char *output, const char *source, char *name, size_t size)
 {
+	bool asks = false; /* a condition follows, or goes on */
+	unsigned open = 0; /* its brackets */
+
 	for (const char *at = output, *end; *at; at = end) {
 		size_t n = source_name_length(at);
 
 		end = n ? at + n : source_opaque_end(at);
 		if (*at == '#' && (at == output || at[-1] == '\n')) /* a pragma */
 			end = at + strcspn(at, "\n");
+		if (asks && end == at) {
+			open = brackets_count(open, *at);
+			asks = open || *at != ')';
+		}
 		end += end == at;
-		if (!n || isdigit((unsigned char)*at) || !kernel_conditions_foreign(at, n) ||
-		    is_answered(source, at, n))
+		if (!n || isdigit((unsigned char)*at))
+			continue;
+		if (!asks && source_is_word(at, n, condition_mark)) {
+			asks = true;
+			open = 0;
+			continue;
+		}
+		if (!kernel_conditions_foreign(at, n, asks) || is_answered(source, at, n))
 			continue;
 		snprintf(name, size, "%.*s", (int)n, at);
 		return true;

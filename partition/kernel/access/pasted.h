@@ -14,20 +14,20 @@
 bool kernel_pastes(const char *text);
 
 /** A source for a preprocessor whose output has all names that its compilers look at: what
- * conditions say stands in front of them as code, too.
+ * conditions say stands in front of them as code, too, and what pragmas say instead of them.
+ * @param source begins with the answers to the names that are asked, up to `#line 1`
  * @return to be freed; NULL: no memory */
 char *kernel_pasted_text(const char *source);
 
 /** Directives that take a preprocessor's own macros away, so that their names are left.
+ * `__has_builtin` stays for the answers in front of a source; kernel_pasted_text() takes it away.
  * @param macros what it lists, as `#define NAME VALUE` lines
- * @param source what begins with the answers to the names that are asked, up to `#line 1`: a
- * preprocessor's answer to `__has_builtin` stays if it is asked without an answer
  * @return to be freed; NULL: no memory */
-char *kernel_pasted_prologue(const char *macros, const char *source);
+char *kernel_pasted_prologue(const char *macros);
 
 /** Looks for a name that compilers may define and nobody was asked for.
  * @param output the preprocessor's, without marks of lines
- * @param source as for kernel_pasted_prologue()
+ * @param source as for kernel_pasted_text()
  * @param[out] name set where there is one; cut where it does not fit
  * @return whether there is one */
 bool kernel_pasted_unknown(const char *output, const char *source, char *name, size_t size);
