@@ -89,6 +89,9 @@ static const char *const optimisation[] = {
     "-finline-functions",
     "-mllvm",
     "-inline-threshold=1000000",
+    /* Calls that are rare by LLVM's guess, too. */
+    "-mllvm",
+    "-inline-cold-callsite-threshold=1000000",
     /* No copies of loops behind comparisons of addresses. */
     "-mllvm",
     "-runtime-check-per-loop-load-elim=0",

@@ -189,6 +189,27 @@ expect_made __LINE__ '#define L CAT(__LI, NE__)\nenum { W = L };'
 expect_made _Pragma 'CAT(_Pr, agma)("push_macro(\\"f\\")")'
 expect_made __LINE__ '#define V(t, n) t#\\\n#n\nenum { W = V(__LI, NE__) };'
 expect_made __X '#define V(t, n) t%:%:n\nenum { W = V(_, _X) };'
+# A call that the compiler takes for rare is inlined as all others.
+cat >"$work/rare.cl" <<'EOF'
+int sum(const int *a)
+{
+	int s = 0;
+	for (int i = 0; i < 9; i++)
+		s += a[i] * a[8 - i] ^ (a[i] / 3 % 7) + (s >> 3) * (a[i] + 5) % 11;
+	return s;
+}
+kernel void rare(global int *x, global const int *y)
+{
+	int at = get_global_id(0), a[9], s = at;
+	for (int i = 0; i < 9; i++)
+		a[i] = y[at + i];
+	if (y[at] == 1 && y[at + 1] == 2 && y[at + 2] == 3 && y[at + 3] == 4 && y[at + 4] == 5 && y[at + 5] == 6)
+		s = sum(a) - sum(a + y[8]);
+	x[at] = s;
+}
+EOF
+expect_kernels 0 'rare.cl: rare: complete$' "$work/rare.cl"
+
 # In conditions OpenCL's own names are not the same to all.
 expect_made true '#if CAT(tr, ue)\n#endif'
 expect_made '' 'enum { W = CAT(tr, ue) };\n#ifndef M_PI\n#define M_PI 3\n#endif'
