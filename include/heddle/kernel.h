@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /** Largest number of arguments of a kernel. */
-#define HEDDLE_KERNEL_MAXARGUMENTS 24
+#define HEDDLE_KERNEL_MAXARGUMENTS 40
 
 /** What an argument is. */
 enum heddle_kernel_argument_type {

@@ -216,7 +216,7 @@ X = numpy.zeros(64, numpy.float32)
         ((64, 6.4), (X, X, numpy.float32(1)), {}, TypeError, "local is a float, not a whole"),
         ((64, 64), (X, X, numpy.float32(1)), {"method": 1}, TypeError, "method is a int, not text"),
         ((64, 64), (X, X, numpy.float32(1)), {"split": "some"}, ValueError, "split is 'some'"),
-        ((64, 64), (X,) * 25, {}, TypeError, "25 arguments"),
+        ((64, 64), (X,) * 41, {}, TypeError, "41 arguments"),
         ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "add: .*multiple of the 63"),
         ((0, 64), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "no work-items in dimen"),
         (

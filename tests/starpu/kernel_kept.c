@@ -239,6 +239,44 @@ static struct heddle_kernel_argument handle_of(int array, enum starpu_data_acces
 	                                       .stay = true};
 }
 
+/* So many integers stand in front of a kernel's buffers: none, or as many as there may be. */
+enum { MOST_LEADING = HEDDLE_KERNEL_MAXARGUMENTS - 3 };
+static unsigned leading;
+
+/* The kernels that kernel_of() knows, with these integers. */
+static const char *leading_source(void)
+{
+	static const char begin[] = "(__global uint *out, ";
+	static char text[2 * sizeof(source)];
+	char *to = text + sprintf(text, "#define LEADING");
+
+	for (int i = 0; i < MOST_LEADING; i++)
+		to += sprintf(to, " int x%d,", i);
+	to += sprintf(to, "\n");
+	for (const char *at = source, *next; *at; at = next) {
+		next = strstr(at + 1, begin);
+		next = next ? next : at + strlen(at);
+		to += sprintf(to, "%s%.*s", at > source ? "(LEADING " : "",
+		              (int)(next - at - (at > source)), at + (at > source));
+	}
+	return text;
+}
+
+/* Puts integers in front of a kernel's arguments. */
+static void lead(struct heddle_kernel *kernel)
+{
+	static const int zero;
+
+	memmove(kernel->arguments + leading, kernel->arguments,
+	        kernel->narguments * sizeof(*kernel->arguments));
+	kernel->narguments += leading;
+	for (unsigned a = 0; a < leading; a++)
+		kernel->arguments[a] = (struct heddle_kernel_argument){
+		    .type = HEDDLE_KERNEL_VALUE, .pointer = (void *)&zero, .bytes = sizeof(zero)};
+	if (leading)
+		kernel->source = leading_source();
+}
+
 static struct heddle_kernel kernel_of(enum which which, int out, int in)
 {
 	struct heddle_kernel kernel = {
@@ -262,6 +300,7 @@ static struct heddle_kernel kernel_of(enum which which, int out, int in)
 		kernel.global[0] = kernel.global[1] = SIDE;
 		kernel.local[0] = kernel.local[1] = 8;
 	}
+	lead(&kernel);
 	return kernel;
 }
 
@@ -1245,11 +1284,20 @@ static void failures_of_what_stays(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* The last arguments of as many as there may be. */
+static void last_arguments(void **state)
+{
+	leading = MOST_LEADING;
+	chain(state);
+	leading = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sweeps),
 	    cmocka_unit_test(chain),
+	    cmocka_unit_test(last_arguments),
 	    cmocka_unit_test(not_kept_between),
 	    cmocka_unit_test(read_beside),
 	    cmocka_unit_test(read_beside_waiting),

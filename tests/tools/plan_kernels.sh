@@ -142,9 +142,9 @@ arguments() {
 	seq "$2" | sed 's/.*/global int *x&/' | paste -sd, |
 		sed "s/.*/kernel void $1(&) { x1[get_global_id(0)] = 1; }/"
 }
-{ arguments most 24 && arguments beyond 25; } >"$work/h.cl"
+{ arguments most 40 && arguments beyond 41; } >"$work/h.cl"
 expect_kernels 0 'h.cl: most: complete$' "$work/h.cl"
-expect_kernels 0 'h.cl: beyond: one device: it has more than 24 arguments$' "$work/h.cl"
+expect_kernels 0 'h.cl: beyond: one device: it has more than 40 arguments$' "$work/h.cl"
 expect_kernels 0 '^2 kernels: 1 can be split; ' "$work/h.cl"
 
 # An option may define a name that compilers do, too.

@@ -161,7 +161,7 @@ struct index_image {
 #define INDEX_MAXFIELDS 24
 
 /** Arguments of a kernel that can be split; HEDDLE_KERNEL_MAXARGUMENTS. */
-#define INDEX_MAXARGUMENTS 24
+#define INDEX_MAXARGUMENTS 40
 
 /** What a field is, sign extended.
  * @param value the argument's bytes */

@@ -304,6 +304,7 @@ static int analyse(struct kernel *kernel, char why[KERNEL_WHY])
 }
 
 _Static_assert(INDEX_MAXARGUMENTS == HEDDLE_KERNEL_MAXARGUMENTS, "what plans say holds");
+_Static_assert(HEDDLE_KERNEL_MAXARGUMENTS <= 64, "they are bits of a number");
 
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
 {

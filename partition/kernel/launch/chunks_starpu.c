@@ -271,7 +271,7 @@ int kernel_chunks_begin(struct part *part)
 
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		memory->written[a] = request->whole[a].write;
-		part->rereads |= (uint32_t)!index_window_empty(&request->whole[a].read) << a;
+		part->rereads |= (uint64_t)!index_window_empty(&request->whole[a].read) << a;
 	}
 	part->launched = true;
 	for (unsigned a = 0; a < request->given.narguments && !status; a++)

@@ -285,7 +285,7 @@ static int steps_enqueue(struct part *part)
 
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++) {
 		memory->written[a] = uses[a].write;
-		part->rereads |= (uint32_t)!index_window_empty(&uses[a].read) << a;
+		part->rereads |= (uint64_t)!index_window_empty(&uses[a].read) << a;
 	}
 	if (!status)
 		status = kernel_transfer_in(part, uses, memory->copies);

@@ -68,7 +68,7 @@ void kernel_kept_submit_begin(struct heddle_kernel_request *request, struct kept
 	own = (struct kept_own){.request = request};
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		if (request->kept[a] && request->kept[a]->handle && kernel_kept_writes(request, a))
-			own.arguments |= (uint32_t)1 << a;
+			own.arguments |= (uint64_t)1 << a;
 }
 
 void kernel_kept_submit_end(const struct kept_own *before)
@@ -82,8 +82,8 @@ static bool is_own(starpu_data_handle_t handle)
 {
 	for (unsigned a = 0; own.arguments >> a; a++)
 		if (own.arguments >> a & 1 && own.request->given.arguments[a].handle == handle) {
-			own.arguments &= ~((uint32_t)1 << a);
-			__atomic_or_fetch(&own.request->entered, (uint32_t)1 << a,
+			own.arguments &= ~((uint64_t)1 << a);
+			__atomic_or_fetch(&own.request->entered, (uint64_t)1 << a,
 			                  __ATOMIC_RELEASE);
 			return true;
 		}
@@ -405,7 +405,7 @@ static void data_take(struct heddle_kernel_request *request, unsigned a, struct 
 		return;
 	data->users++;
 	request->holds |=
-	    (uint32_t)(data->handle && data->writers && request->given.arguments[a].stay) << a;
+	    (uint64_t)(data->handle && data->writers && request->given.arguments[a].stay) << a;
 	data->writers += may_leave(request, a);
 }
 
@@ -421,10 +421,10 @@ static void writers_leave(struct heddle_kernel_request *request)
 
 void kernel_kept_note(struct heddle_kernel_request *request)
 {
-	uint32_t kept = 0;
+	uint64_t kept = 0;
 
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		kept |= (uint32_t)is_kept(request, a) << a;
+		kept |= (uint64_t)is_kept(request, a) << a;
 	if (!kept && !__atomic_load_n(&any, __ATOMIC_ACQUIRE))
 		return;
 	starpu_pthread_mutex_lock(&mutex);
@@ -632,9 +632,9 @@ bool kernel_kept_away(const struct heddle_kernel_request *request)
 	return away;
 }
 
-uint32_t kernel_kept_staying(const struct heddle_kernel_request *request)
+uint64_t kernel_kept_staying(const struct heddle_kernel_request *request)
 {
-	uint32_t staying = 0;
+	uint64_t staying = 0;
 
 	/* A launch begun by who submits it ends in a callback of OpenCL's, which may not fetch. */
 	if (!request->shares || request->method == SPLIT_PUBLISHED ||
@@ -646,7 +646,7 @@ uint32_t kernel_kept_staying(const struct heddle_kernel_request *request)
 		if (data && request->given.arguments[a].mode != STARPU_R && !data->image.width &&
 		    request->given.arguments[a].stay &&
 		    (!data->handle || is_followed(request, data)))
-			staying |= (uint32_t)1 << a;
+			staying |= (uint64_t)1 << a;
 	}
 	return staying;
 }
@@ -846,7 +846,7 @@ bool kernel_kept_stay(struct part *part, unsigned a)
 	stays = is_current(request, a) && copy->only.n < ONLY_MOST &&
 	        kernel_spans_reserve(&copy->only, ONLY_ROOM);
 	starpu_pthread_mutex_unlock(&mutex);
-	part->stays |= (uint32_t)stays << a;
+	part->stays |= (uint64_t)stays << a;
 	return stays;
 }
 

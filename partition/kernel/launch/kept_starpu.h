@@ -19,7 +19,7 @@ struct kept_copy;
  * whose access StarPU has not seen yet. */
 struct kept_own {
 	struct heddle_kernel_request *request;
-	uint32_t arguments;
+	uint64_t arguments;
 };
 
 /** Pieces in which a window is sent at most. */
@@ -49,7 +49,7 @@ int kernel_kept_gather(struct heddle_kernel_request *request, const struct kerne
 /** Whether devices alone have some of the launch's data. */
 bool kernel_kept_away(const struct heddle_kernel_request *request);
 /** Arguments whose results may stay, a bit each, as far as launches are submitted yet. */
-uint32_t kernel_kept_staying(const struct heddle_kernel_request *request);
+uint64_t kernel_kept_staying(const struct heddle_kernel_request *request);
 /** All parts have ended: what does not stay for another launch goes to main memory.
  * @return 0; -EIO after a message */
 int kernel_kept_end(struct heddle_kernel_request *request);

@@ -31,7 +31,7 @@ struct part {
 	size_t in_place_bytes, out_place_bytes; /* that did not have to */
 	size_t kept_bytes;                      /* of inputs, that the device held */
 	/* Arguments, a bit each: whose results may stay, and do; which are read and written. */
-	uint32_t staying, stays, rereads;
+	uint64_t staying, stays, rereads;
 	bool launched;  /* the kernel, for a part of it at least */
 	bool again;     /* it was begun before, and has failed */
 	bool blameless; /* its failure is another device's */
@@ -45,9 +45,9 @@ struct heddle_kernel_request {
 	void (*part_ended)(struct part *part); /* counts a part's results and frees it */
 	bool aliased;                          /* two arguments are one array */
 	bool shares;                           /* devices have a part each */
-	uint32_t staying; /* arguments whose results stay on devices, as known when it began */
-	uint32_t holds;   /* arguments that are taken from StarPU as if written, a bit each */
-	uint32_t entered; /* those whose accesses, as written, StarPU has seen, a bit each */
+	uint64_t staying; /* arguments whose results stay on devices, as known when it began */
+	uint64_t holds;   /* arguments that are taken from StarPU as if written, a bit each */
+	uint64_t entered; /* those whose accesses, as written, StarPU has seen, a bit each */
 	bool over;        /* it has ended, or will not begin */
 	bool rewritten;   /* and it is written: groups may read what others write */
 	bool imprecise, split;

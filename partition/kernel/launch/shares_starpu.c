@@ -60,14 +60,14 @@ static void bus_join(struct split_problem *problem, unsigned at, int *buses,
 
 /* Arguments whose results cannot stay: those that are not certainly written, in one piece. The
  * kernel's mutex is held. */
-static uint32_t returning(const struct heddle_kernel_request *request)
+static uint64_t returning(const struct heddle_kernel_request *request)
 {
-	uint32_t found = 0;
+	uint64_t found = 0;
 
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		const struct index_window *write = &request->shape->whole[a].write;
 
-		found |= (uint32_t)(!write->dense || write->pitch) << a;
+		found |= (uint64_t)(!write->dense || write->pitch) << a;
 	}
 	return found;
 }
