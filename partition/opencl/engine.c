@@ -29,7 +29,9 @@ struct callback {
 static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed; /* a command was enqueued or has ended */
+	pthread_cond_t work;    /* the engine's own thread has something to do */
 	pthread_cond_t called;  /* a function is to be called */
+	unsigned waiting;       /* threads that wait for a change */
 	struct event *first, **end;
 	struct event *ended; /* by `next`: to be released by who unlocks */
 	bool busy, stopped;
@@ -37,6 +39,7 @@ static struct {
 	struct callback *due, **due_end;
 } engine = {.mutex = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER,
+            .work = PTHREAD_COND_INITIALIZER,
             .called = PTHREAD_COND_INITIALIZER,
             .end = &engine.first,
             .due_end = &engine.due};
@@ -69,6 +72,16 @@ static void thread_start(pid_t *process, void *(*function)(void *))
 }
 
 static void *engine_serve(void *unused);
+
+/* Wakes those who wait for a change, and the engine's own thread if commands are left: in most
+ * programs home has them all. The mutex is held. */
+static void engine_tell(void)
+{
+	if (engine.waiting)
+		pthread_cond_broadcast(&engine.changed);
+	if (engine.first)
+		pthread_cond_signal(&engine.work);
+}
 
 /* ---- the program's functions ---- */
 
@@ -133,7 +146,7 @@ cl_int event_call(struct event *event, cl_int state,
 	callbacks_send(event);
 	if (event_passed(event)) {
 		thread_start(&engine.worker, engine_serve);
-		pthread_cond_broadcast(&engine.changed);
+		pthread_cond_signal(&engine.work);
 	}
 	pthread_mutex_unlock(&engine.mutex);
 	return CL_SUCCESS;
@@ -302,7 +315,7 @@ static void command_end(struct event *event, cl_int status)
 	status_set(event, status < 0 ? status : CL_COMPLETE);
 	event->next = engine.ended;
 	engine.ended = event;
-	pthread_cond_broadcast(&engine.changed);
+	engine_tell();
 }
 
 /* A command of home's has ended, and so have those before it in its queue. */
@@ -382,8 +395,11 @@ static bool engine_step(bool any)
 		passed_add(event);
 		if (event->flushed)
 			real->clFlush(event->queue->home);
+		/* It waits for commands whose ends functions of the program wait for. */
+		if (event->callbacks)
+			pthread_cond_signal(&engine.work);
 		passed_look(event->queue);
-		pthread_cond_broadcast(&engine.changed);
+		engine_tell();
 	} else {
 		event->ns[STEP_ENDED] = clock_ns();
 		command_end(event, error);
@@ -409,9 +425,22 @@ static void *engine_serve(void *unused)
 			pthread_mutex_lock(&engine.mutex);
 			continue;
 		}
-		pthread_cond_wait(&engine.changed, &engine.mutex);
+		pthread_cond_wait(&engine.work, &engine.mutex);
 	}
 	return NULL;
+}
+
+/* Waits for a change. Commands that have ended do not wait to be released. */
+static void change_wait(void)
+{
+	if (engine.ended) {
+		engine_unlock();
+		pthread_mutex_lock(&engine.mutex);
+		return;
+	}
+	engine.waiting++;
+	pthread_cond_wait(&engine.changed, &engine.mutex);
+	engine.waiting--;
 }
 
 /* Waits until a command has ended, or home has it. */
@@ -419,7 +448,7 @@ static void sent_wait(struct event *event)
 {
 	while (event->status > CL_COMPLETE && !event_passed(event))
 		if (!engine_step(true))
-			pthread_cond_wait(&engine.changed, &engine.mutex);
+			change_wait();
 }
 
 static void wait_for(struct event *event)
@@ -439,8 +468,10 @@ bool engine_stop(void)
 	limit.tv_sec += 10;
 	pthread_mutex_lock(&engine.mutex);
 	engine.stopped = true;
+	engine.waiting++;
 	while (engine.busy && !pthread_cond_timedwait(&engine.changed, &engine.mutex, &limit))
 		;
+	engine.waiting--;
 	idle = !engine.busy;
 	/* Nobody waits for what has not ended. */
 	while (idle && passed_first() && (event = passed_known(passed_first()->queue)) &&
@@ -522,7 +553,7 @@ static void engine_go(void)
 	if (!engine.first)
 		return;
 	thread_start(&engine.worker, engine_serve);
-	pthread_cond_broadcast(&engine.changed);
+	engine_tell();
 }
 
 cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits, bool blocking,
@@ -561,7 +592,7 @@ void event_end(struct event *event, cl_int status)
 {
 	pthread_mutex_lock(&engine.mutex);
 	status_set(event, status);
-	pthread_cond_broadcast(&engine.changed);
+	engine_tell();
 	/* Who waits for it may not be waiting for anything himself. */
 	engine_go();
 	engine_unlock();
