@@ -190,6 +190,14 @@ expect_app 2 "options.csv:2: strike: 'x' is not a number" blackscholes --input "
 
 printf 'Spot , STRIKE,years\r\n1 ,\t2, 3\r\n\r\n4,5,6' >"$options"
 expect_app 0 "2 options" blackscholes --input "$options" --reps 1 --verify
+# Half a number is one, too.
+cut="its last line has no end: the file may have been cut"
+expect_app 0 "options.csv: $cut" blackscholes --input "$options" --reps 1
+printf '4,5,6\r\n' >"$options"
+expect_app 0 "" blackscholes --input "$options" --reps 1
+grep "$cut" "$work/out" && fail "a whole file counts as cut"
+printf '0,0,0,1\n1,0,0,1.' >"$options"
+expect_app 0 "$cut" nbody --input "$options" --reps 1
 
 image=$work/image.png
 expect_app 0 "" boxfilter --size 50 --channels 3 --reps 1 --save-input "$image" --output "$work/a.png"
