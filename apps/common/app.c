@@ -196,8 +196,12 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 		error = acquire(run, true);
 		if (error)
 			return error;
+		if (run->report.reps && run->app->next)
+			error = run->app->next(run->self);
 		run->app->poison(run->self);
 		release(run, true);
+		if (error)
+			return error;
 	}
 	/* Each rank has destroyed its part. */
 	if (ranks_distributed())

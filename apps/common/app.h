@@ -35,6 +35,7 @@ struct app_options {
 	bool size_given;
 	unsigned reps;
 	uint64_t seed;
+	bool seed_given;
 	bool verify;
 	bool mpi;                   /**< over all ranks */
 	const char *json;           /**< file, "-" for standard output, NULL: none */
@@ -60,6 +61,7 @@ struct app {
 	const char *unit;             /**< of one element: "option" */
 	size_t size;                  /**< default of --size */
 	size_t max_size;              /**< largest --size */
+	bool seeded;                  /**< --seed counts beside --input, too */
 	const struct option_row *own; /**< further options, with self as their data; or NULL */
 	void (*check)(void *self, struct argp_state *state); /**< as of an option_set; or NULL */
 	double tolerance; /**< largest error that counts as right */
@@ -90,6 +92,9 @@ struct app {
 	 * the table; both may be NULL. */
 	void (*describe)(void *self, struct json_t *report);
 	void (*print)(void *self);
+	/** Makes the input of the next repetition from the results of the last one. NULL: it is the
+	 * same. @return 0; -errno: exit 2. */
+	int (*next)(void *self);
 	/** Destroys earlier results. */
 	void (*poison)(void *self);
 	/** Largest error of the results against the reference. */

@@ -24,6 +24,14 @@ static void parse_size(void *data, char *text, struct argp_state *state)
 	line->options.size_given = true;
 }
 
+static void parse_seed(void *data, char *text, struct argp_state *state)
+{
+	struct command_line *line = data;
+
+	line->options.seed = options_take_number(text, 0, UINT64_MAX, "seed", state);
+	line->options.seed_given = true;
+}
+
 static void parse_kinds(void *data, char *list, struct argp_state *state)
 {
 	struct command_line *line = data;
@@ -52,8 +60,7 @@ static const char *const models[] = {"history", "estimates"};
 static const struct option_row common_options[] = {
     {"size", "N", "Random input of this size (K, M, G, T: powers of 1024)", PARSED(parse_size),
      .group = 1},
-    {"seed", "S", "Seed of the random input (default 1)", OPTIONS(NUMBER, seed, 0, UINT64_MAX),
-     .group = 1},
+    {"seed", "S", "Seed of the random input (default 1)", PARSED(parse_seed), .group = 1},
     {"input", "FILE", "Input from this file in place of random input", OPTIONS(TEXT, input),
      .group = 1},
     {"output", "FILE", "Write the results to this file", OPTIONS(TEXT, output), .group = 1},
@@ -92,6 +99,8 @@ static void check(void *data, struct argp_state *state)
 
 	if (options->input && options->size_given)
 		argp_error(state, "--size and --input exclude each other");
+	if (options->input && options->seed_given && !line->app->seeded)
+		argp_error(state, "--seed is of random input: it and --input exclude each other");
 	if (options->input && line->own->random)
 		argp_error(state, "--%s is of random input: it and --input exclude each other",
 		           line->own->random->name);

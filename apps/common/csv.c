@@ -178,7 +178,7 @@ int csv_read(const char *path, unsigned ncolumns, const char *const *columns, st
 	struct reader reader = {.path = path, .line = 1, .ncolumns = ncolumns, .names = columns};
 	char *text;
 	size_t bytes;
-	int error = file_load(path, &text, &bytes);
+	int error = file_load_text(path, &text, &bytes);
 
 	if (error)
 		return error;

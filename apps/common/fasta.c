@@ -132,7 +132,7 @@ int fasta_read(const char *path, unsigned count, size_t longest, int (*number)(c
 	struct reader reader = {.path = path, .longest = longest, .number = number};
 	size_t bytes;
 	char *text;
-	int error = file_load(path, &text, &bytes);
+	int error = file_load_text(path, &text, &bytes);
 
 	if (error)
 		return error;

@@ -110,6 +110,15 @@ int file_load(const char *path, char **data, size_t *bytes)
 	return 0;
 }
 
+int file_load_text(const char *path, char **text, size_t *bytes)
+{
+	int error = file_load(path, text, bytes);
+
+	if (!error && (*text)[*bytes - 1] != '\n' && (*text)[*bytes - 1] != '\r')
+		heddle_warn("%s: its last line has no end: the file may have been cut", path);
+	return error;
+}
+
 /* ---- files that are written ---- */
 
 /* What is written lies beside its place until it is whole. */

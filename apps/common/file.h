@@ -32,6 +32,9 @@ int file_read(const char *path, int fd, size_t at, void *data, size_t bytes);
  * that `bytes` does not count follows the data. */
 int file_load(const char *path, char **data, size_t *bytes);
 
+/** file_load() for a text: warns where its last line has no end, as of a file that was cut. */
+int file_load_text(const char *path, char **text, size_t *bytes);
+
 /** Opens a file for writing. What was there stays until file_finish(): a program that ends before
  * leaves no half file, but one beside it, PATH.PID-N. Written directly is what another file cannot
  * replace: pipes, devices, files with several names or an access-control list, of an owner that

@@ -290,7 +290,7 @@ int labelled_read(const char *path, unsigned dimensions, unsigned most, bool cla
 	                        .classes = classes};
 	char *text;
 	size_t bytes;
-	int error = file_load(path, &text, &bytes);
+	int error = file_load_text(path, &text, &bytes);
 
 	if (error)
 		return error;

@@ -182,7 +182,7 @@ int matrix_market_open(const char *path, struct matrix_market *file)
 {
 	struct matrix_market opened = {.path = path, .line = 1};
 	size_t bytes;
-	int error = file_load(path, &opened.text, &bytes);
+	int error = file_load_text(path, &opened.text, &bytes);
 
 	if (error)
 		return error;

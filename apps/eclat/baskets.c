@@ -122,7 +122,7 @@ int baskets_read(const char *path, struct baskets *baskets)
 	struct line line = {.path = path};
 	char *text;
 	size_t bytes;
-	int error = file_load(path, &text, &bytes);
+	int error = file_load_text(path, &text, &bytes);
 
 	if (error)
 		return error;

@@ -373,6 +373,7 @@ int main(int argc, char **argv)
 	    .unit = "tile",
 	    .size = 4096,
 	    .max_size = 1 << 24,
+	    .seeded = true,
 	    .own = own_options,
 	    .tolerance = 0,
 	    .ranks = true,

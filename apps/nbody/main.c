@@ -28,6 +28,8 @@
 #define LARGEST_PULL 1e30
 /* Of a coordinate where all bodies attract: cubes of distances fit single precision. */
 #define FARTHEST 1e12
+/* With a cut-off, as of numbers in a file: squares of distances do. */
+#define FARTHEST_CUT 1e15
 
 struct nbody {
 	struct bodies_shape shape;
@@ -41,7 +43,7 @@ struct nbody {
 	uint32_t *places;
 	void *scratch;
 	starpu_data_handle_t bodies_handle, starts_handle;
-	unsigned steps; /* repetitions begun */
+	unsigned steps; /* done */
 };
 
 static size_t coordinate(const struct nbody *self, int axis, size_t i)
@@ -122,9 +124,16 @@ static void sort(struct nbody *self)
 	            self->starts);
 }
 
-static double bodies_move(void *data, size_t begin, size_t end)
+static double farthest(const struct nbody *self)
+{
+	return self->shape.cutoff > 0 ? FARTHEST_CUT : FARTHEST;
+}
+
+/* How far away a body of these is, then. */
+static double move(void *data, size_t begin, size_t end)
 {
 	struct nbody *self = data;
+	double far = 0;
 
 	for (size_t i = begin; i < end; i++)
 		for (int axis = 0; axis < 3; axis++) {
@@ -132,8 +141,23 @@ static double bodies_move(void *data, size_t begin, size_t end)
 
 			self->velocities[c] += self->dt * self->accelerations[3 * i + axis];
 			self->bodies[c] += self->dt * self->velocities[c];
+			far = fmax(far, isnan(self->bodies[c]) ? INFINITY : fabsf(self->bodies[c]));
 		}
-	return 0;
+	return far;
+}
+
+static int bodies_move(struct nbody *self)
+{
+	double far = app_parallel(self->shape.n, move, self);
+
+	self->steps++;
+	if (far <= farthest(self))
+		return 0;
+	return heddle_refuse(
+	    -ERANGE,
+	    "after time step %u a body is at %g, beyond %g: squares or cubes leave "
+	    "single precision",
+	    self->steps, far, farthest(self));
 }
 
 /* ---- the app ---- */
@@ -191,21 +215,29 @@ static int nbody_prepare(void *data, const struct app_options *common, struct he
 	return 0;
 }
 
-/* Also goes on to the next time step. */
+/* A time step. */
+static int nbody_next(void *data)
+{
+	struct nbody *self = data;
+	int error = starpu_data_acquire(self->bodies_handle, STARPU_RW);
+
+	if (error)
+		return error;
+	error = starpu_data_acquire(self->starts_handle, STARPU_RW);
+	if (!error) {
+		error = bodies_move(self);
+		if (!error)
+			sort(self);
+		starpu_data_release(self->starts_handle);
+	}
+	starpu_data_release(self->bodies_handle);
+	return error;
+}
+
 static void nbody_poison(void *data)
 {
 	struct nbody *self = data;
 
-	if (self->steps++ && !app_simulated()) {
-		if (starpu_data_acquire(self->bodies_handle, STARPU_RW))
-			return;
-		if (!starpu_data_acquire(self->starts_handle, STARPU_RW)) {
-			app_parallel(self->shape.n, bodies_move, self);
-			sort(self);
-			starpu_data_release(self->starts_handle);
-		}
-		starpu_data_release(self->bodies_handle);
-	}
 	for (size_t i = 0; i < 3 * self->shape.n; i++)
 		self->accelerations[i] = NAN;
 }
@@ -353,9 +385,9 @@ static int nbody_save_input(void *data, const struct app_options *common)
 static int nbody_save_output(void *data, const struct app_options *common)
 {
 	struct nbody *self = data;
+	int error = bodies_move(self);
 
-	bodies_move(self, 0, self->shape.n);
-	return bodies_write(self, common->output);
+	return error ? error : bodies_write(self, common->output);
 }
 
 static void nbody_release(void *data)
@@ -406,6 +438,7 @@ int main(int argc, char **argv)
 	    .prepare = nbody_prepare,
 	    .describe = nbody_describe,
 	    .print = nbody_print,
+	    .next = nbody_next,
 	    .poison = nbody_poison,
 	    .error = nbody_verify,
 	    .save_input = nbody_save_input,

@@ -302,6 +302,7 @@ int main(int argc, char **argv)
 	    .unit = "non-zero",
 	    .size = 1 << 20,
 	    .max_size = INT32_MAX,
+	    .seeded = true,
 	    .own = own_options,
 	    .tolerance = SPMV_TOLERANCE,
 	    .open = spmv_open,

@@ -175,6 +175,8 @@ static int strmatch_prepare(void *data, const struct app_options *common, struct
 	self->seed = common->seed;
 	if (self->query_path && common->size_given)
 		return heddle_refuse(-EINVAL, "--size and --query exclude each other");
+	if (self->query_path && common->seed_given)
+		return heddle_refuse(-EINVAL, "--seed and --query exclude each other");
 	if (self->query_path && ranks_first())
 		error = read_sequences(self, NULL);
 	else if (!common->input)

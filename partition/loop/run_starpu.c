@@ -1032,17 +1032,25 @@ static unsigned loop_ahead(const struct heddle_loop_request *loop, bool *probe)
 	return heddle_estimate_ahead(key, workers, probe);
 }
 
+/* So many parts an accelerator's thread submits before it goes back to its device. */
+#define AT_ONCE 2
+
+static bool on_accelerator(void)
+{
+	int worker = starpu_worker_get_id();
+
+	return worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER;
+}
+
 /* Mutex held: how few blocks under way are too few for one thread to submit, where there may be
  * `ahead`. While an accelerator's thread submits, its device gets nothing: it begins only where
  * each worker has less than two. With so few a fast accelerator may seem to be done before a core
  * with one: until a core has done a part it goes on like others, unless that are more than four. */
 static size_t loop_few(const struct heddle_loop_request *loop, unsigned ahead)
 {
-	int worker = starpu_worker_get_id();
 	size_t few = ahead / 2, two = 2 * (size_t)loop->nworkers;
 
-	if (worker >= 0 && starpu_worker_get_type(worker) != STARPU_CPU_WORKER && few > two &&
-	    (loop->core_had_part || few > 2 * two))
+	if (on_accelerator() && few > two && (loop->core_had_part || few > 2 * two))
 		few = two;
 	return few;
 }
@@ -1053,7 +1061,8 @@ static size_t loop_few(const struct heddle_loop_request *loop, unsigned ahead)
  * there are too few. */
 static void loop_submit_parts(struct heddle_loop_request *loop)
 {
-	bool mine = false, more;
+	bool mine = false, more, device = on_accelerator();
+	unsigned submitted = 0;
 
 	do {
 		double now = starpu_timing_now();
@@ -1075,8 +1084,10 @@ static void loop_submit_parts(struct heddle_loop_request *loop)
 			if (probe || loop->under_way < ahead)
 				block = loop_part(loop, probe, now);
 		}
-		/* An accelerator's thread does not go on for long. */
-		more = block && (few == ahead / 2 || loop->under_way <= few);
+		/* An accelerator's thread does not go on for long, also where there are never
+		 * enough: others submit as soon as they have done a part. */
+		more = block && (few == ahead / 2 || loop->under_way <= few) &&
+		       !(device && loop->core_had_part && ++submitted >= AT_ONCE);
 		if (mine || !loop->submitting)
 			mine = loop->submitting = more;
 		loop_unlock(loop);

@@ -7,12 +7,13 @@ seed=${HEDDLE_TEST_SEED:-$(($(date +%s) % 100000))}
 echo "HEDDLE_TEST_SEED=$seed"
 export STARPU_SCHED=dmda HEDDLE_PROFILE=0
 failures=0
+iterations=1000000
 # makespan SPEC [rising] [estimates|choosy] [sums]
 makespan() {
 	spec=$1
 	shift
 	HEDDLE_ESTIMATE=online,neighbours timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$spec" -- \
-		"$top_builddir/tests/sim/loop" tasks 1000000 "$@" 2>/dev/null |
+		"$top_builddir/tests/sim/loop" tasks $iterations "$@" 2>/dev/null |
 		sed -n 's/.*makespan \([0-9]*\).*/\1/p'
 }
 # compare SPEC WORD LAST: hundredths of the makespan with known times that the cold one is. Both words are for
@@ -59,6 +60,16 @@ cold=$(HEDDLE_PARTS=10 makespan "8cpu+gpu200@50000:10" slow estimates)
 echo "slow decisions: cold $cold us"
 if [ "${cold:-0}" -lt 1 ] || [ "$cold" -gt 7400 ]; then
 	echo "the threads that submit are too few, or too many"
+	failures=$((failures + 1))
+fi
+# Cores do more than one thread submits. If that is the GPU's, and it stays at it, the GPU has done 8 of
+# 258 tasks after 9.7 ms.
+iterations=90000
+cold=$(HEDDLE_PARTS=16 makespan "15cpu+gpu4@50000:10" slow estimates)
+iterations=1000000
+echo "slow decisions, fast cores: cold $cold us"
+if [ "${cold:-0}" -lt 1 ] || [ "$cold" -gt 8500 ]; then
+	echo "the GPU's thread submits for too long"
 	failures=$((failures + 1))
 fi
 # Cores refuse the small tasks: others do them.

@@ -170,6 +170,10 @@ knn --dimensions 2
 knn --points 9
 nbia --height 100
 nbody --clusters 2
+blackscholes --seed 2
+heart --seed 2
+histogram --seed 2
+nbody --seed 2
 spmv --alpha 2
 spmv --mean 2
 spmv --sorted
@@ -186,6 +190,14 @@ expect_app 2 "options.csv:2: strike: 'x' is not a number" blackscholes --input "
 
 printf 'Spot , STRIKE,years\r\n1 ,\t2, 3\r\n\r\n4,5,6' >"$options"
 expect_app 0 "2 options" blackscholes --input "$options" --reps 1 --verify
+# Half a number is one, too.
+cut="its last line has no end: the file may have been cut"
+expect_app 0 "options.csv: $cut" blackscholes --input "$options" --reps 1
+printf '4,5,6\r\n' >"$options"
+expect_app 0 "" blackscholes --input "$options" --reps 1
+grep "$cut" "$work/out" && fail "a whole file counts as cut"
+printf '0,0,0,1\n1,0,0,1.' >"$options"
+expect_app 0 "$cut" nbody --input "$options" --reps 1
 
 image=$work/image.png
 expect_app 0 "" boxfilter --size 50 --channels 3 --reps 1 --save-input "$image" --output "$work/a.png"
@@ -355,6 +367,16 @@ expect_app 2 "three.csv: body 2: a coordinate of 3e+12 at --cutoff 0 is beyond 1
 expect_app 0 verified nbody --input "$work/three.csv" --verify --reps 1
 printf '1e12,1e12,1e12,1\n-1e12,-1e12,-1e12,1e14\n' >"$work/three.csv"
 expect_app 0 verified nbody --input "$work/three.csv" --cutoff 0 --verify --reps 1
+# Bodies may leave while they move: the third step takes one too far, and its place is not written.
+printf '0,0,0,1,0,0,4e11\n1,0,0,1,0,0,0\n' >"$work/three.csv"
+expect_app 0 verified nbody --input "$work/three.csv" --cutoff 0 --dt 1 --verify --reps 2 --output "$work/a.csv"
+expect_app 2 "after time step 3 a body is at 1.2e+12, beyond 1e+12" nbody --input "$work/three.csv" \
+	--cutoff 0 --dt 1 --reps 3 --output "$work/none.csv"
+[ ! -e "$work/none.csv" ] || fail "nbody: a place that is none was written"
+expect_app 2 "after time step 3 a body is at 1.2e+12, beyond 1e+12" nbody --input "$work/three.csv" \
+	--cutoff 0 --dt 1 --reps 4
+expect_app 0 verified nbody --input "$work/three.csv" --dt 1 --verify --reps 4
+expect_app 2 "after time step 1 a body is at " nbody --size 100 --dt 1e9 --reps 2
 expect_app 2 "--cutoff -1: not a number from 0" nbody --cutoff -1
 expect_app 2 "--softening 0: not a number from" nbody --softening 0
 

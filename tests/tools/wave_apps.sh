@@ -167,5 +167,6 @@ expect_app 2 "exclude each other" strmatch --blosum62 --alphabet protein --match
 expect_app 2 "more than --open" strmatch --open 2 --extend 3
 expect_app 2 "neither dna nor" strmatch --alphabet rna
 expect_app 2 "exclude each other" strmatch --size 10 --query "$work/a.fa" --subject "$work/a.fa"
+expect_app 2 "exclude each other" strmatch --seed 10 --query "$work/a.fa" --subject "$work/a.fa"
 
 [ "$failures" = 0 ]

@@ -66,7 +66,9 @@ static char **request_arguments(const struct bench_case *bench, const struct req
 		return command_arguments(bench, list, count);
 	bench_list_add(&list, &count, bench_format("--json=%s/report.json", bench->state));
 	bench_list_add(&list, &count, bench_format("--reps=%u", request->reps));
-	bench_list_add(&list, &count, bench_format("--seed=%u", bench->settings->seed));
+	/* Apps refuse it beside --input. It is their default, too. */
+	if (bench->settings->seed != 1)
+		bench_list_add(&list, &count, bench_format("--seed=%u", bench->settings->seed));
 	bench_list_add(&list, &count, bench_format("--sched=%s", variant->sched));
 	if (bench->size)
 		bench_list_add(&list, &count, bench_format("--size=%zu", bench->size));
