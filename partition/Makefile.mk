@@ -123,6 +123,8 @@ mpi_glue = \
 	partition/mpi/agree_mpi.h \
 	partition/mpi/agree_starpu.c \
 	partition/mpi/array_starpu.c \
+	partition/mpi/bell.c \
+	partition/mpi/bell.h \
 	partition/mpi/flow_starpu.c \
 	partition/mpi/halo_mpi.c \
 	partition/mpi/halo_mpi.h \

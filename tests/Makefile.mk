@@ -95,11 +95,13 @@ tests_unit_factor_LDADD = libmatrix.a libfactor.a libapps.a $(unit_ldadd) $(OPEN
 # Designs for FPGAs are run as they are, without a driver.
 unit_data =
 if !USE_SIMGRID
-unit_tests += tests/fpga/designs
+unit_tests += tests/fpga/designs tests/unit/bell
 if HAVE_VERILATOR
 unit_data += $(design_files)
 endif
 endif
+tests_unit_bell_SOURCES = tests/unit/bell.c partition/mpi/bell.c
+tests_unit_bell_LDADD = $(CMOCKA_LIBS)
 tests_unit_bound_SOURCES = tests/unit/bound.c tools/bench/bound.c
 tests_unit_bound_LDADD = $(unit_ldadd) $(GLPK_LIBS)
 tests_unit_codelets_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

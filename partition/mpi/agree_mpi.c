@@ -92,6 +92,7 @@ int mpi_agree_conclude(struct mpi_link *link, const char *what, const char *name
 	if (verdict->status)
 		return heddle_refuse(verdict->status, "%s %s over ranks: %s", what, name,
 		                     verdict->text);
+	mpi_link_bells(link);
 	mpi_run_begin(link);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,7 +341,7 @@ static void net_run(void *arg)
 		if (net_step(net, &over, &idle) || over)
 			continue;
 		if (idle)
-			mpi_link_wait_idle(net->link);
+			mpi_link_wait_idle(net->link, HUGE_VAL);
 		else
 			mpi_link_wait(net->link);
 	}

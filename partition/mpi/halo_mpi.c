@@ -10,6 +10,7 @@
 
 struct mpi_halo {
 	struct mpi_link *link;
+	unsigned peer;
 	bool sends;
 	size_t bytes, total;
 	size_t next; /* number of the next message; it has slot next % MPI_WAVE_UNDER_WAY */
@@ -28,6 +29,8 @@ static void slot_start(struct mpi_halo *halo, size_t slot)
 {
 	check(halo, MPI_Start(&halo->requests[slot]));
 	halo->active[slot] = true;
+	if (halo->sends)
+		mpi_link_ring(halo->link, halo->peer);
 }
 
 /* Whether nothing is under way in a slot. */
@@ -39,6 +42,8 @@ static bool slot_test(struct mpi_halo *halo, size_t slot)
 		check(halo, MPI_Test(&halo->requests[slot], &flag, MPI_STATUS_IGNORE));
 	if (flag)
 		halo->active[slot] = false;
+	else if (halo->sends)
+		mpi_link_unrung(halo->link);
 	return flag;
 }
 
@@ -55,6 +60,7 @@ struct mpi_halo *mpi_halo_open(struct mpi_link *link, unsigned peer, bool sends,
 		return NULL;
 	}
 	halo->link = link;
+	halo->peer = peer;
 	halo->sends = sends;
 	halo->bytes = bytes;
 	halo->total = total;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,23 +17,26 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
-#ifdef HEDDLE_USE_SIMGRID
-#include <simgrid/semaphore.h>
-#endif
 
+#include "partition/mpi/bell.h"
 #include "partition/mpi/link_mpi.h"
 #include "partition/mpi/watch.h"
 #include "support/message.h"
+#include "support/variables.h"
 
-/* MPI cannot tell a thread that sleeps that a message has come. So the thread looks, soon after
- * the latest message and less and less often: at once the first time, as messages come in groups.
- */
+/* MPI cannot tell a thread that sleeps that a message has come. Ranks of the machine ring its bell.
+ * Else the thread looks, soon after the latest message and less and less often: at once the first
+ * time, as messages come in groups. */
 #define LOOK_LEAST_NS 20000L
 #define LOOK_MOST_NS 500000L
 /* After a short message of our own has gone: an answer may come. */
 #define LOOK_SENT_NS 80000L
 /* Where no worker wants the core. */
 #define LOOK_IDLE_NS LOOK_LEAST_NS
+/* It does so until it would look this much later elsewhere. Then it waits for a bell. */
+#define LOOK_IDLE_MOST_NS 300000L
+/* Where all that may come rings. */
+#define LOOK_RUNG_NS 10000000L
 /* Linux wakes a thread up to 50 us late unless it asks for better. */
 #define LOOK_SLACK_NS 1000L
 
@@ -65,6 +69,7 @@ struct pending {
 	void (*done)(void *arg);
 	void *arg;
 	void *copy; /* of a short message, freed at the end */
+	int peer;   /* hears of the end; below 0: nobody */
 };
 
 /* What loops have told. The latest used comes first. */
@@ -90,19 +95,17 @@ struct mpi_link {
 	MPI_Request *requests;
 	struct pending *pending; /* as many */
 	unsigned n, capacity;
+	unsigned awaited; /* of them, all but short messages that nobody waits for */
 	struct kept *kept;
 	void *room; /* see mpi_link_room() */
 	void (*room_free)(void *room);
 	long look_ns;  /* until the next look */
 	long slack_ns; /* of the thread before it ran this; 0: not known */
 
-#ifdef HEDDLE_USE_SIMGRID
-	sg_sem_t wakes;
-#else
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-#endif
-	bool woken;
+	struct bell *bell;   /* its thread's */
+	struct bell **bells; /* of each rank, its own one, too; NULL: not known */
+	bool rung;           /* all ranks have those of all */
+	bool unrung;         /* something is waited for that nobody rings for */
 };
 
 static double now_us(void)
@@ -238,77 +241,45 @@ static void look_less(struct mpi_link *link)
 	link->look_ns = 2 * link->look_ns < LOOK_MOST_NS ? 2 * link->look_ns : LOOK_MOST_NS;
 }
 
-#ifdef HEDDLE_USE_SIMGRID
-static void wakes_init(struct mpi_link *link)
-{
-	link->wakes = sg_sem_init(0);
-}
+static bool transfer_end(struct mpi_link *link);
 
-static void wakes_fini(struct mpi_link *link)
+/* Whether all that may come rings: MPI keeps nothing back that this rank has sent, ... */
+static bool all_rings(struct mpi_link *link)
 {
-	sg_sem_destroy(link->wakes);
-}
-
-/* Threads of a simulation take turns, and SimGrid 3.32 loses a mutex of which a wait with a limit
- * is over. */
-void mpi_link_wait(struct mpi_link *link)
-{
-	sg_sem_acquire_timeout(link->wakes, link->look_ns * 1e-9);
-	while (!sg_sem_would_block(link->wakes))
-		sg_sem_acquire(link->wakes);
-	link->woken = false;
-	look_less(link);
-}
-
-void mpi_link_wake(struct mpi_link *link)
-{
-	if (!link->woken)
-		sg_sem_release(link->wakes);
-	link->woken = true;
-}
-#else
-static void wakes_init(struct mpi_link *link)
-{
-	pthread_condattr_t attributes;
-
-	pthread_mutex_init(&link->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&link->cond, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
-static void wakes_fini(struct mpi_link *link)
-{
-	pthread_mutex_destroy(&link->mutex);
-	pthread_cond_destroy(&link->cond);
-}
-
-void mpi_link_wait(struct mpi_link *link)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += link->look_ns;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	look_less(link);
-	pthread_mutex_lock(&link->mutex);
-	while (!link->woken &&
-	       pthread_cond_timedwait(&link->cond, &link->mutex, &until) != ETIMEDOUT)
+	if (!link->rung || link->awaited || link->unrung)
+		return false;
+	while (transfer_end(link))
 		;
-	link->woken = false;
-	pthread_mutex_unlock(&link->mutex);
+	return !link->n;
+}
+
+/* ... else how long the next wait may be. */
+static long look_next(struct mpi_link *link)
+{
+	long ns = link->look_ns;
+
+	if (all_rings(link))
+		return LOOK_RUNG_NS;
+	link->unrung = false;
+	look_less(link);
+	return ns;
+}
+
+void mpi_link_wait(struct mpi_link *link)
+{
+	bell_wait(link->bell, look_next(link));
 }
 
 void mpi_link_wake(struct mpi_link *link)
 {
-	pthread_mutex_lock(&link->mutex);
-	link->woken = true;
-	pthread_cond_signal(&link->cond);
-	pthread_mutex_unlock(&link->mutex);
+	bell_ring(link->bell);
 }
-#endif
+
+void mpi_link_ring(struct mpi_link *link, unsigned rank)
+{
+	if (link->bells && link->bells[rank])
+		bell_ring(link->bells[rank]);
+}
 
 static int link_keyval = MPI_KEYVAL_INVALID;
 
@@ -326,10 +297,14 @@ static void kept_free(struct kept *kept)
 static void link_free(struct mpi_link *link)
 {
 	kept_free(link->kept);
+	for (unsigned r = 0; link->bells && r < link->nranks; r++)
+		if (r != link->rank)
+			bell_free(link->bells[r]);
+	free(link->bells);
+	bell_free(link->bell);
 	if (link->room)
 		link->room_free(link->room);
 	mpi_watch_fini(&link->watch);
-	wakes_fini(link);
 	free(link->requests);
 	free(link->pending);
 	free(link);
@@ -452,8 +427,8 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 	if (link->nexpected > EXPECTED_MOST)
 		link->nexpected = EXPECTED_MOST;
 	link->look_ns = LOOK_LEAST_NS;
-	wakes_init(link);
-	if (mpi_watch_init(&link->watch, rank, nranks, limit_us)) {
+	link->bell = bell_new();
+	if (!link->bell || mpi_watch_init(&link->watch, rank, nranks, limit_us)) {
 		link_free(link);
 		return -ENOMEM;
 	}
@@ -577,8 +552,13 @@ MPI_Comm mpi_link_comm(const struct mpi_link *link)
 
 /* ---- transfers ---- */
 
-static MPI_Request *pending_add(struct mpi_link *link, void (*done)(void *arg), void *arg,
-                                void *copy)
+/* Whether something waits for its end. */
+static bool is_awaited(const struct pending *one)
+{
+	return !one->copy || one->done;
+}
+
+static MPI_Request *pending_add(struct mpi_link *link, struct pending one)
 {
 	if (link->n == link->capacity) {
 		unsigned capacity = link->capacity ? 2 * link->capacity : 64;
@@ -593,7 +573,8 @@ static MPI_Request *pending_add(struct mpi_link *link, void (*done)(void *arg), 
 		link->pending = pending;
 		link->capacity = capacity;
 	}
-	link->pending[link->n] = (struct pending){done, arg, copy};
+	link->awaited += is_awaited(&one);
+	link->pending[link->n] = one;
 	return &link->requests[link->n++];
 }
 
@@ -615,12 +596,18 @@ static struct mpi_message *message_copy(struct mpi_link *link, const struct mpi_
 	return copy;
 }
 
-void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message)
+void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_message *message)
 {
 	void *copy = message_copy(link, message);
 
 	check(link, MPI_Isend(copy, sizeof(*message), MPI_BYTE, to, MPI_CHANNEL_MESSAGE, link->comm,
-	                      pending_add(link, NULL, NULL, copy)));
+	                      pending_add(link, (struct pending){NULL, NULL, copy, -1})));
+}
+
+void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message)
+{
+	mpi_link_tell_later(link, to, message);
+	mpi_link_ring(link, to);
 }
 
 void mpi_link_tell_surely(struct mpi_link *link, unsigned to, const struct mpi_message *message,
@@ -628,8 +615,10 @@ void mpi_link_tell_surely(struct mpi_link *link, unsigned to, const struct mpi_m
 {
 	void *copy = message_copy(link, message);
 
-	check(link, MPI_Issend(copy, sizeof(*message), MPI_BYTE, to, MPI_CHANNEL_MESSAGE,
-	                       link->comm, pending_add(link, done, arg, copy)));
+	check(link,
+	      MPI_Issend(copy, sizeof(*message), MPI_BYTE, to, MPI_CHANNEL_MESSAGE, link->comm,
+	                 pending_add(link, (struct pending){done, arg, copy, -1})));
+	mpi_link_ring(link, to);
 }
 
 size_t mpi_rows_most(size_t row)
@@ -671,7 +660,8 @@ void mpi_link_send(struct mpi_link *link, unsigned to, unsigned channel,
 	struct piece piece = piece_of(link, rows);
 
 	check(link, MPI_Issend(rows->at, piece.n, piece.type, to, channel, link->comm,
-	                       pending_add(link, done, arg, NULL)));
+	                       pending_add(link, (struct pending){done, arg, NULL, -1})));
+	mpi_link_ring(link, to);
 	piece_free(link, &piece);
 }
 
@@ -681,7 +671,7 @@ void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
 	struct piece piece = piece_of(link, rows);
 
 	check(link, MPI_Irecv(rows->at, piece.n, piece.type, from, channel, link->comm,
-	                      pending_add(link, done, arg, NULL)));
+	                      pending_add(link, (struct pending){done, arg, NULL, from})));
 	piece_free(link, &piece);
 }
 
@@ -691,14 +681,14 @@ void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_r
 	struct piece piece = piece_of(link, rows);
 
 	check(link, MPI_Ibcast(rows->at, piece.n, piece.type, root, link->comm,
-	                       pending_add(link, done, arg, NULL)));
+	                       pending_add(link, (struct pending){done, arg, NULL, -1})));
 	piece_free(link, &piece);
 }
 
 void mpi_link_reduce(struct mpi_link *link, void *values, size_t n, MPI_Datatype type, MPI_Op op)
 {
 	check(link, MPI_Iallreduce(MPI_IN_PLACE, values, n, type, op, link->comm,
-	                           pending_add(link, NULL, NULL, NULL)));
+	                           pending_add(link, (struct pending){NULL, NULL, NULL, -1})));
 }
 
 void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t bytes,
@@ -709,15 +699,15 @@ void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t b
 	 * end of one among all. */
 	if (link->nranks > GATHERED_MOST) {
 		check(link, MPI_Igather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, link->comm,
-		                        pending_add(link, NULL, NULL, NULL)));
+		                        pending_add(link, (struct pending){NULL, NULL, NULL, -1})));
 		mpi_link_finish(link);
 		check(link, MPI_Ibcast(all, bytes * link->nranks, MPI_BYTE, 0, link->comm,
-		                       pending_add(link, done, arg, NULL)));
+		                       pending_add(link, (struct pending){done, arg, NULL, -1})));
 		return;
 	}
 #endif
 	check(link, MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, link->comm,
-	                           pending_add(link, done, arg, NULL)));
+	                           pending_add(link, (struct pending){done, arg, NULL, -1})));
 }
 
 unsigned mpi_link_under_way(const struct mpi_link *link)
@@ -754,7 +744,10 @@ static bool transfer_end(struct mpi_link *link)
 	link->n--;
 	link->pending[index] = link->pending[link->n];
 	link->requests[index] = link->requests[link->n];
-	if (!ended.copy || ended.done)
+	link->awaited -= is_awaited(&ended);
+	if (ended.peer >= 0)
+		mpi_link_ring(link, ended.peer);
+	if (is_awaited(&ended))
 		link->look_ns = LOOK_LEAST_NS;
 	else if (link->look_ns > LOOK_SENT_NS)
 		link->look_ns = LOOK_SENT_NS;
@@ -798,20 +791,78 @@ void mpi_link_busy(struct mpi_link *link)
 	link->look_ns = LOOK_LEAST_NS;
 }
 
-void mpi_link_wait_most(struct mpi_link *link, double us)
+void mpi_link_unrung(struct mpi_link *link)
 {
-	if (link->look_ns > us * 1000)
-		link->look_ns = us * 1000 > LOOK_LEAST_NS ? us * 1000 : LOOK_LEAST_NS;
-	mpi_link_wait(link);
+	link->unrung = true;
 }
 
-void mpi_link_wait_idle(struct mpi_link *link)
+bool mpi_link_is_rung(const struct mpi_link *link)
 {
-	mpi_link_wait_most(link, LOOK_IDLE_NS / 1000);
+	return link->rung;
+}
+
+void mpi_link_wait_most(struct mpi_link *link, double us)
+{
+	long most = fmin(fmax(us * 1000, LOOK_LEAST_NS), LOOK_RUNG_NS), ns;
+
+	if (link->look_ns > most)
+		link->look_ns = most;
+	ns = look_next(link);
+	bell_wait(link->bell, ns < most ? ns : most);
+}
+
+void mpi_link_wait_idle(struct mpi_link *link, double us)
+{
+	bool soon = link->look_ns < LOOK_IDLE_MOST_NS;
+
+	if (soon || !all_rings(link)) {
+		bell_wait(link->bell, LOOK_IDLE_NS);
+		look_less(link);
+	} else {
+		mpi_link_wait_most(link, us);
+	}
 }
 
 void mpi_link_finish(struct mpi_link *link)
 {
 	for (mpi_link_progress(link); mpi_link_under_way(link); mpi_link_progress(link))
-		mpi_link_wait_idle(link);
+		mpi_link_wait_idle(link, HUGE_VAL);
+}
+
+/* ---- bells ---- */
+
+static bool bells_open(struct mpi_link *link)
+{
+	struct bell_address own, *all = calloc(link->nranks, sizeof(*all));
+	bool found = true;
+
+	link->bells = calloc(link->nranks, sizeof(*link->bells));
+	if (!all || !link->bells)
+		mpi_link_abort(link, "no memory for %u ranks", link->nranks);
+	bell_tell(link->bell, &own);
+	if (!heddle_variable_number(HEDDLE_VARIABLE_NODE_BELLS))
+		own.machine[0] = '\0';
+	mpi_link_gather(link, &own, all, sizeof(own), NULL, NULL);
+	mpi_link_finish(link);
+	for (unsigned r = 0; r < link->nranks; r++) {
+		link->bells[r] = r == link->rank ? link->bell : bell_open(&all[r]);
+		found = found && link->bells[r];
+	}
+	free(all);
+	return found;
+}
+
+void mpi_link_bells(struct mpi_link *link)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	int all;
+
+	if (link->bells)
+		return;
+	all = bells_open(link);
+	mpi_link_reduce(link, &all, 1, MPI_INT, MPI_MIN);
+	mpi_link_finish(link);
+	bell_close(link->bell);
+	link->rung = all;
+#endif
 }

@@ -62,6 +62,18 @@ void mpi_link_serve(struct mpi_link *link,
                     void (*handle)(void *arg, unsigned from, const struct mpi_message *message),
                     void *arg);
 
+/** After it ranks of this machine ring when they send: before, it looks. All ranks call it. */
+void mpi_link_bells(struct mpi_link *link);
+
+/** Whether all ranks ring. */
+bool mpi_link_is_rung(const struct mpi_link *link);
+
+/** Something was sent to a rank, or received from it, that the link does not see. */
+void mpi_link_ring(struct mpi_link *link, unsigned rank);
+
+/** Sends a short message, which the other rank need not see before it looks. */
+void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_message *message);
+
 /** Sends a short message. */
 void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message);
 
@@ -108,14 +120,17 @@ void mpi_link_wait(struct mpi_link *link);
 /** Something has come that the link does not see: it looks for messages soon again. */
 void mpi_link_busy(struct mpi_link *link);
 
+/** Something is waited for that nobody rings for: the next wait is short. */
+void mpi_link_unrung(struct mpi_link *link);
+
 /** Any thread may call it. */
 void mpi_link_wake(struct mpi_link *link);
 
 /** As mpi_link_wait(), and it looks again after `us` microseconds at the latest. */
 void mpi_link_wait_most(struct mpi_link *link, double us);
 
-/** The same where this rank's workers have nothing to do: it looks more often. */
-void mpi_link_wait_idle(struct mpi_link *link);
+/** The same where this rank's workers have nothing to do: it looks more often, unless all ring. */
+void mpi_link_wait_idle(struct mpi_link *link, double us);
 
 /** Makes progress until all that was begun is over, while nothing is computed. */
 void mpi_link_finish(struct mpi_link *link);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,15 +68,20 @@ static int node_run(struct node *node)
 	node_share_run(node);
 	node_home_begin(node);
 	while (!node->done) {
+		double us;
+
 		mpi_link_progress(node->link);
 		if (!node->rank)
 			node_share_look(node);
 		if (node_step(node) || node->done)
 			continue;
+		us = node_look_us(node);
+		if (!node->rank)
+			us = fmin(us, node_share_look_us(node));
 		if (node_computes(node))
-			mpi_link_wait_most(node->link, node_look_us(node));
+			mpi_link_wait_most(node->link, us);
 		else
-			mpi_link_wait_idle(node->link);
+			mpi_link_wait_idle(node->link, us);
 	}
 	if (node->status)
 		return heddle_refuse(node->status, "loop %s over ranks: it failed on rank %d: %s",

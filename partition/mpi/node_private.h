@@ -72,6 +72,7 @@ struct node_range {
 	bool shrinks;                 /* others may take what its workers have not begun */
 	size_t told_left;             /* when rank 0 was told last how far it is */
 	double rest_us;               /* what its workers will need for the rest; 0: not known */
+	double due_us; /* ... until it is told next how far it is, or asks for more */
 	double ended_us;
 	bool ended; /* the loop has; atomic */
 };
@@ -208,6 +209,8 @@ void node_share_given_up(struct node *node, unsigned rank, const struct mpi_mess
 void node_share_bye(struct node *node);
 /* Gives ranges to those that wait, once for all that was heard: with many ranks it takes long. */
 void node_share_look(struct node *node);
+/* After so many microseconds it may give some to one that waits, though nothing was heard. */
+double node_share_look_us(const struct node *node);
 
 /* ---- range_starpu.c ---- */
 

@@ -20,6 +20,11 @@
 /* A rank answers who wants some of what it has left in this part of the time that it needs for
  * that. */
 #define LOOKS 8
+/* Where ranks ring when they want something, it looks at its own workers alone: when they should be
+ * so far that it tells, but no sooner than after this part of the rest, ... */
+#define LOOKS_OWN 32
+/* ... and before it knows what the rest takes after this time. */
+#define FIRST_LOOK_US 500
 
 static unsigned count(const struct node *node, enum range_state state)
 {
@@ -525,6 +530,16 @@ static void range_finish(struct node_range *range)
 
 /* ---- others steal from it ---- */
 
+/* What an answer takes, before there was one. */
+#define ANSWER_US 1000
+/* So many times what the last answer took. */
+#define ANSWERS 1.5
+
+static double answer_us(const struct node *node)
+{
+	return node->answer_us > 0 ? ANSWERS * node->answer_us : ANSWER_US;
+}
+
 /* What is left when it takes no longer is not told: nobody would get some of it. */
 #define TOLD_US 100
 
@@ -547,9 +562,21 @@ static bool range_progress(struct node_range *range, struct mpi_progress *progre
 static void progress_tell(struct node_range *range, const struct mpi_progress *progress)
 {
 	range->told_left = progress->left;
-	mpi_link_tell(range->node->link, 0,
-	              &(struct mpi_message){
-	                  .type = NODE_PROGRESS, .n = progress->left, .us = progress->pace});
+	mpi_link_tell_later(range->node->link, 0,
+	                    &(struct mpi_message){
+	                        .type = NODE_PROGRESS, .n = progress->left, .us = progress->pace});
+}
+
+/* When there is something to tell of it, or the next range to be asked for. */
+static double progress_due_us(const struct node_range *range, const struct mpi_progress *progress)
+{
+	double asks = range->rest_us - answer_us(range->node);
+	double tells = (progress->left - MPI_STEALS_TOLD * range->told_left) * progress->pace;
+	double due = range->rest_us > TOLD_US ? tells : HUGE_VAL;
+
+	if (asks > 0)
+		due = fmin(due, asks);
+	return fmax(due, range->rest_us / LOOKS_OWN);
 }
 
 static void progress_look(struct node_range *range)
@@ -561,6 +588,7 @@ static void progress_look(struct node_range *range)
 	range->rest_us = progress.left * progress.pace;
 	if (progress.left <= MPI_STEALS_TOLD * range->told_left && range->rest_us > TOLD_US)
 		progress_tell(range, &progress);
+	range->due_us = progress_due_us(range, &progress);
 }
 
 /* What nobody has begun, from the end on. Of fewer iterations than rank 0 thinks are left, fewer.
@@ -637,19 +665,12 @@ static bool range_step(struct node_range *range)
 	}
 }
 
-/* What an answer takes, before there was one. */
-#define ANSWER_US 1000
-/* So many times what the last answer took. */
-#define ANSWERS 1.5
-
 /* Whether its workers will soon be done, so that the next range should be on its way. */
 static bool ends_soon(const struct node *node)
 {
-	double answer_us = node->answer_us > 0 ? ANSWERS * node->answer_us : ANSWER_US;
-
 	for (unsigned i = 0; i < NODE_RANGES; i++)
 		if (node->ranges[i].state == RANGE_RUNNING &&
-		    !(node->ranges[i].rest_us > 0 && node->ranges[i].rest_us < answer_us))
+		    !(node->ranges[i].rest_us > 0 && node->ranges[i].rest_us < answer_us(node)))
 			return false;
 	return true;
 }
@@ -715,9 +736,18 @@ double node_look_us(const struct node *node)
 {
 	double us = HUGE_VAL;
 
-	for (unsigned i = 0; i < NODE_RANGES; i++)
-		if (node->ranges[i].state == RANGE_RUNNING && node->ranges[i].rest_us > 0)
-			us = fmin(us, node->ranges[i].rest_us / LOOKS);
+	bool rung = mpi_link_is_rung(node->link);
+
+	for (unsigned i = 0; i < NODE_RANGES; i++) {
+		const struct node_range *range = &node->ranges[i];
+
+		if (range->state != RANGE_RUNNING || range->edge)
+			continue;
+		if (range->rest_us > 0)
+			us = fmin(us, rung ? range->due_us : range->rest_us / LOOKS);
+		else if (rung && node->steals)
+			us = fmin(us, FIRST_LOOK_US);
+	}
 	return us;
 }
 

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -327,6 +328,18 @@ void node_share_look(struct node *node)
 	share->heard = false;
 	share->looked_us = now;
 	share_serve(node);
+}
+
+double node_share_look_us(const struct node *node)
+{
+	const struct node_share *share = &node->share;
+
+	if (!share->steals || share->ended || !mpi_link_is_rung(node->link))
+		return HUGE_VAL;
+	for (unsigned r = 0; r < node->nranks; r++)
+		if (share->asked_us[r] > 0)
+			return LOOK_US;
+	return HUGE_VAL;
 }
 
 void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message)

@@ -16,6 +16,8 @@ export STARPU_SCHED=hdss
 expect 0 ', 0 failures' ranks 4 "$loops" random "$((seed + 1))" 40
 expect 0 ', 0 failures' ranks 4 "$loops" random "$((seed + 2))" 40 delays
 expect 0 ', 0 failures' ranks 1 "$loops" random "$((seed + 3))" 20
+# As over several machines: nobody wakes anybody.
+HEDDLE_NODE_BELLS=0 expect 0 ', 0 failures' ranks 3 "$loops" random "$((seed + 4))" 20
 [ "$failures" = 0 ] || exit 1
 
 # Where data lies on one rank the others have three ranges of it, however many there are.

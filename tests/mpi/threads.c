@@ -3,7 +3,7 @@
  *
  * Loops over ranks on a thread that is not the main one (MPI_THREAD_SERIALIZED), whose
  * communicators are freed at once, while StarPU's threads that say what has ended are late: they
- * come to the lock of the communicator's link after a nap. None may come when that is destroyed.
+ * wake the thread that sleeps after a nap. None may do so when what it sleeps on is destroyed.
  * (StarPU signals the end of a loop's control task only after that thread has returned.)
  */
 #define _GNU_SOURCE
@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,14 +23,20 @@
 #include <heddle/heddle.h>
 #include <heddle/mpi.h>
 
-enum { RUNS = 20, N = 1000, NAP_US = 20000, GONE_MOST = 4096 };
+enum { RUNS = 20, N = 1000, NAP_US = 20000, BLOCK_US = 3000, MADE_MOST = 4096 };
 
 static _Thread_local bool runs_loops; /* the thread that calls MPI */
-static int (*lock)(pthread_mutex_t *mutex);
-static atomic_uint naps, ngone;
-static _Atomic(pthread_mutex_t *) gone[GONE_MOST];
+static int (*post)(sem_t *rings);
+static atomic_uint naps;
 
-/* Of Heddle's own files for MPI: those locks are of links. */
+/* Semaphores of links, one after the other, and whether they still are. */
+static struct {
+	_Atomic(sem_t *) rings;
+	atomic_bool gone;
+} made[MADE_MOST];
+static atomic_uint nmade;
+
+/* Of Heddle's own files for MPI. */
 static bool is_link(const void *caller)
 {
 	Dl_info info;
@@ -37,42 +44,53 @@ static bool is_link(const void *caller)
 	return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libheddle-mpi");
 }
 
-/* How many locks there have been at its address whose end has come. */
-static unsigned destroyed(pthread_mutex_t *mutex)
+/* The latest one at an address. @return MADE_MOST: there was none */
+static unsigned find(const sem_t *rings)
 {
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < atomic_load(&ngone); i++)
-		n += atomic_load(&gone[i]) == mutex;
-	return n;
+	for (unsigned i = atomic_load(&nmade); i--;)
+		if (atomic_load(&made[i].rings) == rings)
+			return i;
+	return MADE_MOST;
 }
 
-int pthread_mutex_lock(pthread_mutex_t *mutex)
+int sem_init(sem_t *rings, int shared, unsigned value)
+{
+	int (*init)(sem_t *, int, unsigned) =
+	    (int (*)(sem_t *, int, unsigned))dlsym(RTLD_NEXT, "sem_init");
+	unsigned n = atomic_load(&nmade);
+
+	if (runs_loops && n < MADE_MOST && is_link(__builtin_return_address(0))) {
+		atomic_store(&made[n].rings, rings);
+		atomic_store(&nmade, n + 1);
+	}
+	return init(rings, shared, value);
+}
+
+int sem_post(sem_t *rings)
 {
 	struct timespec nap = {0, NAP_US * 1000};
-	unsigned before;
+	unsigned n = runs_loops ? MADE_MOST : find(rings);
 
-	if (!lock)
-		lock = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, "pthread_mutex_lock");
-	if (!runs_loops && is_link(__builtin_return_address(0))) {
+	if (!post)
+		post = (int (*)(sem_t *))dlsym(RTLD_NEXT, "sem_post");
+	if (n < MADE_MOST) {
 		atomic_fetch_add(&naps, 1);
-		before = destroyed(mutex);
 		nanosleep(&nap, NULL);
-		if (destroyed(mutex) != before) {
-			printf("a thread locks what is freed\n");
+		if (atomic_load(&made[n].gone)) {
+			printf("a thread wakes who is gone\n");
 			fflush(stdout);
 			_exit(1);
 		}
 	}
-	return lock(mutex);
+	return post(rings);
 }
 
-int pthread_mutex_destroy(pthread_mutex_t *mutex)
+int sem_destroy(sem_t *rings)
 {
-	if (runs_loops && is_link(__builtin_return_address(0)) && atomic_load(&ngone) < GONE_MOST) {
-		atomic_store(&gone[atomic_load(&ngone)], mutex);
-		atomic_fetch_add(&ngone, 1);
-	}
+	unsigned n = find(rings);
+
+	if (n < MADE_MOST)
+		atomic_store(&made[n].gone, true);
 	return 0;
 }
 
@@ -81,6 +99,8 @@ static void add_one(void *buffers[], void *arg)
 	const struct heddle_block *block = arg;
 	int *x = (int *)STARPU_VECTOR_GET_PTR(buffers[0]);
 
+	/* The other thread sleeps so long that it must be woken. */
+	usleep(BLOCK_US);
 	for (size_t i = 0; i < block->n; i++)
 		x[i]++;
 }

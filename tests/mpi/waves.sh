@@ -16,6 +16,8 @@ expect 0 ', 0 failures' ranks 4 "$waves" random "$((seed + 1))" 16
 expect 0 ', 0 failures' ranks 4 "$waves" random "$((seed + 2))" 8 delays
 STARPU_NCPU=2 STARPU_SCHED=hdss expect 0 ', 0 failures' ranks 2 "$waves" random "$((seed + 3))" 10
 expect 0 ', 0 failures' ranks 1 "$waves" random "$((seed + 4))" 10
+# As over several machines: nobody wakes anybody.
+HEDDLE_NODE_BELLS=0 expect 0 ', 0 failures' ranks 3 "$waves" random "$((seed + 6))" 6
 STARPU_SCHED=eager expect 0 ', 0 failures' ranks 3 "$waves" random "$((seed + 5))" 6
 [ "$failures" = 0 ] || exit 1
 
