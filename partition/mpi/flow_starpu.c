@@ -35,6 +35,9 @@ _Static_assert((int)HEDDLE_FLOW_MAX == (int)MPI_FLOW_MAX &&
 /* MPI counts bytes with int. */
 #define PART_MOST ((size_t)1 << 30)
 
+/* Where workers have tasks and ranks ring, it looks no more often than this at what has changed. */
+#define STEP_US 500
+
 /* A buffer on its way from or to another rank. */
 struct parcel {
 	struct net *net;
@@ -68,6 +71,8 @@ struct net {
 	struct flow_types types;
 	struct loans *loans;
 	bool accelerators; /* some rank has them */
+	bool changed;      /* something here, since it was looked */
+	bool soon;         /* it is looked soon after that: nobody need wake the thread for more */
 	struct parcels going, coming;
 	struct heddle_mpi_flow_rank stats;
 	int status, failed; /* of the run; the rank that failed */
@@ -292,7 +297,10 @@ static void net_changed(void *arg)
 {
 	struct net *net = arg;
 
-	mpi_link_wake(net->link);
+	net->changed = true;
+	/* What may begin here has begun. */
+	if (!net->soon || !queues_under_way(net->problem.queues))
+		mpi_link_wake(net->link);
 }
 
 static void net_borrow(void *arg, struct flow_event *event)
@@ -326,6 +334,8 @@ static bool net_step(struct net *net, bool *over, bool *idle)
 	more |= mpi_demand_step(net->demand, starpu_timing_now());
 	*over = mpi_demand_over(net->demand, &net->status, &net->failed);
 	*idle = !queues_under_way(net->problem.queues);
+	net->soon = net->changed && !*idle && mpi_link_is_rung(net->link);
+	net->changed = false;
 	starpu_pthread_mutex_unlock(&net->flow->mutex);
 	return more;
 }
@@ -343,7 +353,7 @@ static void net_run(void *arg)
 		if (idle)
 			mpi_link_wait_idle(net->link, HUGE_VAL);
 		else
-			mpi_link_wait(net->link);
+			mpi_link_wait_most(net->link, net->soon ? STEP_US : HUGE_VAL);
 	}
 }
 
