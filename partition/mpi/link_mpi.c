@@ -8,6 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,9 @@
 #define LOOK_IDLE_MOST_NS 300000L
 /* Where all that may come rings. */
 #define LOOK_RUNG_NS 10000000L
+/* Without shared memory a message may come later than the bell that was rung for it. */
+#define LATE_LOOKS 3
+#define LATE_NS 40000L
 /* Linux wakes a thread up to 50 us late unless it asks for better. */
 #define LOOK_SLACK_NS 1000L
 
@@ -106,6 +110,8 @@ struct mpi_link {
 	struct bell **bells; /* of each rank, its own one, too; NULL: not known */
 	bool rung;           /* all ranks have those of all */
 	bool unrung;         /* something is waited for that nobody rings for */
+	atomic_bool woken;   /* by a thread of its own, which rang, too */
+	unsigned late;       /* so many short looks, until what a rank rang for has come */
 };
 
 static double now_us(void)
@@ -248,6 +254,10 @@ static bool all_rings(struct mpi_link *link)
 {
 	if (!link->rung || link->awaited || link->unrung)
 		return false;
+	if (link->late) {
+		link->late--;
+		return false;
+	}
 	while (transfer_end(link))
 		;
 	return !link->n;
@@ -265,13 +275,24 @@ static long look_next(struct mpi_link *link)
 	return ns;
 }
 
+static void sleep_ns(struct mpi_link *link, long ns)
+{
+	bool rung = bell_wait(link->bell, ns);
+
+	if (!rung || atomic_exchange(&link->woken, false))
+		return;
+	link->late = LATE_LOOKS;
+	link->look_ns = link->look_ns < LATE_NS ? link->look_ns : LATE_NS;
+}
+
 void mpi_link_wait(struct mpi_link *link)
 {
-	bell_wait(link->bell, look_next(link));
+	sleep_ns(link, look_next(link));
 }
 
 void mpi_link_wake(struct mpi_link *link)
 {
+	atomic_store(&link->woken, true);
 	bell_ring(link->bell);
 }
 
@@ -748,7 +769,7 @@ static bool transfer_end(struct mpi_link *link)
 	if (ended.peer >= 0)
 		mpi_link_ring(link, ended.peer);
 	if (is_awaited(&ended))
-		link->look_ns = LOOK_LEAST_NS;
+		mpi_link_busy(link);
 	else if (link->look_ns > LOOK_SENT_NS)
 		link->look_ns = LOOK_SENT_NS;
 	free(ended.copy);
@@ -774,7 +795,7 @@ static bool message_take(struct mpi_link *link)
 	message_expect(link, oldest);
 	link->oldest = (link->oldest + 1) % link->nexpected;
 	mpi_watch_heard(&link->watch, status.MPI_SOURCE, now_us());
-	link->look_ns = LOOK_LEAST_NS;
+	mpi_link_busy(link);
 	link->handle(link->arg, status.MPI_SOURCE, &message);
 	return true;
 }
@@ -789,6 +810,7 @@ void mpi_link_progress(struct mpi_link *link)
 void mpi_link_busy(struct mpi_link *link)
 {
 	link->look_ns = LOOK_LEAST_NS;
+	link->late = 0;
 }
 
 void mpi_link_unrung(struct mpi_link *link)
@@ -808,15 +830,15 @@ void mpi_link_wait_most(struct mpi_link *link, double us)
 	if (link->look_ns > most)
 		link->look_ns = most;
 	ns = look_next(link);
-	bell_wait(link->bell, ns < most ? ns : most);
+	sleep_ns(link, ns < most ? ns : most);
 }
 
 void mpi_link_wait_idle(struct mpi_link *link, double us)
 {
-	bool soon = link->look_ns < LOOK_IDLE_MOST_NS;
-
-	if (soon || !all_rings(link)) {
-		bell_wait(link->bell, LOOK_IDLE_NS);
+	if (!link->rung) {
+		mpi_link_wait_most(link, LOOK_IDLE_NS / 1000);
+	} else if (link->look_ns < LOOK_IDLE_MOST_NS || !all_rings(link)) {
+		sleep_ns(link, LOOK_IDLE_NS);
 		look_less(link);
 	} else {
 		mpi_link_wait_most(link, us);
@@ -831,6 +853,7 @@ void mpi_link_finish(struct mpi_link *link)
 
 /* ---- bells ---- */
 
+#ifndef HEDDLE_USE_SIMGRID
 static bool bells_open(struct mpi_link *link)
 {
 	struct bell_address own, *all = calloc(link->nranks, sizeof(*all));
@@ -854,7 +877,6 @@ static bool bells_open(struct mpi_link *link)
 
 void mpi_link_bells(struct mpi_link *link)
 {
-#ifndef HEDDLE_USE_SIMGRID
 	int all;
 
 	if (link->bells)
@@ -864,5 +886,10 @@ void mpi_link_bells(struct mpi_link *link)
 	mpi_link_finish(link);
 	bell_close(link->bell);
 	link->rung = all;
-#endif
 }
+#else
+/* Simulated ranks are on machines of their own. */
+void mpi_link_bells(struct mpi_link *link)
+{
+}
+#endif
