@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,11 @@ void mpi_agree_collect(struct mpi_link *link, const char *what, const struct mpi
 int mpi_agree_conclude(struct mpi_link *link, const char *what, const char *name,
                        struct mpi_verdict *verdict)
 {
-	mpi_agree_broadcast(link, verdict, sizeof(*verdict));
+	if (verdict->status)
+		verdict->told = strlen(verdict->text);
+	mpi_link_spread(link, verdict, offsetof(struct mpi_verdict, text) + verdict->told,
+	                sizeof(*verdict));
+	mpi_link_finish(link);
 	if (verdict->status)
 		return heddle_refuse(verdict->status, "%s %s over ranks: %s", what, name,
 		                     verdict->text);

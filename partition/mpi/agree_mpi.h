@@ -13,7 +13,8 @@
 /** What rank 0 says. All versions of Heddle understand it. */
 struct mpi_verdict {
 	int32_t status;
-	char text[508]; /**< why it is not 0; else what the caller of mpi_agree_conclude() tells */
+	uint32_t told;  /**< bytes of the text: it is sent to one rank after the other */
+	char text[504]; /**< why it is not 0; else what the caller of mpi_agree_conclude() tells */
 };
 
 /** mpi_agree() until rank 0 knows its verdict. */

@@ -149,10 +149,10 @@ struct told {
 	uint32_t steals; /* see struct node */
 };
 
-/* ... and of each. */
+/* ... and of each, as short as it can be. */
 struct told_array {
-	struct mpi_array_agreed agreed;
-	uint64_t nruns;
+	uint32_t shape, nruns;
+	uint64_t elemsize, nx, units;
 	struct mpi_layout_run runs[];
 };
 
@@ -179,8 +179,13 @@ static size_t arrays_tell(struct mpi_link *link, const struct mpi_description *a
 
 	for (unsigned i = 0; i < n; i++) {
 		struct told_array *of = (struct told_array *)(told + bytes);
+		struct mpi_array_agreed agreed;
 
-		mpi_agreement_array(all, nranks, i, &of->agreed, first);
+		mpi_agreement_array(all, nranks, i, &agreed, first);
+		of->shape = agreed.shape;
+		of->elemsize = agreed.elemsize;
+		of->nx = agreed.nx;
+		of->units = agreed.units;
 		of->nruns = mpi_layout_runs(&(struct mpi_layout){nranks, first}, of->runs);
 		bytes += told_size(of->nruns);
 	}
@@ -194,7 +199,8 @@ static void array_agreed(struct node_array *array, const struct told_array *told
 	size_t *first = firsts_new(link);
 
 	mpi_layout_first(told->runs, told->nruns, first);
-	array->agreed = told->agreed;
+	array->agreed =
+	    (struct mpi_array_agreed){told->shape, told->elemsize, told->nx, told->units};
 	array->layout = (struct mpi_layout){mpi_link_ranks(link), first};
 	array->own = mpi_layout_of(&array->layout, mpi_link_rank(link));
 	if (array->place.layout == HEDDLE_MPI_EVERYWHERE)
@@ -226,7 +232,8 @@ int node_arrays_agree(struct mpi_link *link, const char *what, const char *name,
 	if (*all && !verdict.status) {
 		head.bytes = arrays_tell(link, *all, n, told);
 		memcpy(verdict.text, &head, sizeof(head));
-		memcpy(room, told, head.bytes <= most ? head.bytes : 0);
+		verdict.told = sizeof(head) + (head.bytes <= most ? head.bytes : 0);
+		memcpy(room, told, verdict.told - sizeof(head));
 	}
 	status = mpi_agree_conclude(link, what, name, &verdict);
 	if (!status) {

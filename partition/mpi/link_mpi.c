@@ -706,6 +706,20 @@ void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_r
 	piece_free(link, &piece);
 }
 
+void mpi_link_spread(struct mpi_link *link, void *at, size_t bytes, size_t room)
+{
+	struct pending one = {NULL, NULL, NULL, -1};
+
+	if (link->rank)
+		check(link, MPI_Irecv(at, room, MPI_BYTE, 0, MPI_CHANNEL_AGREE, link->comm,
+		                      pending_add(link, one)));
+	for (unsigned r = 1; !link->rank && r < link->nranks; r++) {
+		check(link, MPI_Isend(at, bytes, MPI_BYTE, r, MPI_CHANNEL_AGREE, link->comm,
+		                      pending_add(link, one)));
+		mpi_link_ring(link, r);
+	}
+}
+
 void mpi_link_reduce(struct mpi_link *link, void *values, size_t n, MPI_Datatype type, MPI_Op op)
 {
 	check(link, MPI_Iallreduce(MPI_IN_PLACE, values, n, type, op, link->comm,

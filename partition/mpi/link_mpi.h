@@ -98,6 +98,9 @@ void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
 void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_rows *rows,
                         void (*done)(void *arg), void *arg);
 
+/** Rank 0 sends so many bytes to each other rank, which has room for more. All ranks call it. */
+void mpi_link_spread(struct mpi_link *link, void *at, size_t bytes, size_t room);
+
 /** Gives all ranks what `op` makes of the values of each. */
 void mpi_link_reduce(struct mpi_link *link, void *values, size_t n, MPI_Datatype type, MPI_Op op);
 
