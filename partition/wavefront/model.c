@@ -163,8 +163,8 @@ struct chunk_times {
 	double cycle; /* from a subchunk to the same one of the next sweep, at the least */
 };
 
-static struct chunk_times chunk_times(const struct wave_model *model, const struct wave_kind *kind,
-                                      double width, double h)
+static struct chunk_times kind_chunk(const struct wave_model *model, const struct wave_kind *kind,
+                                     double width, double h)
 {
 	double columns = model->columns, all = columns * width;
 	/* Its last row reaches a column that much later than its first. */
@@ -198,7 +198,7 @@ double wave_model_pipelined_time(const struct wave_model *model, double h)
 	wave_model_balanced_widths(model, h, widths);
 	for (unsigned j = 0; j < model->nkinds; j++) {
 		const struct wave_kind *kind = &model->kinds[j];
-		struct chunk_times times = chunk_times(model, kind, widths[j], h);
+		struct chunk_times times = kind_chunk(model, kind, widths[j], h);
 
 		if (!kind->count)
 			continue;
