@@ -107,7 +107,8 @@ struct node {
 	struct node_share share;
 	bool ending;  /* no more ranges come, ... */
 	bool settled; /* ... and nothing of any rank is under way but messages to rank 0 */
-	bool bye;     /* rank 0 knows that this one has nothing under way */
+	bool quiet;   /* rank 0 knows that nothing is under way here, ... */
+	bool bye;     /* ... or has been told so */
 	bool done;    /* nothing of any rank is under way */
 	int status;   /* of the loop, once done; before, of this rank's part */
 	int failed;   /* the rank that failed */
@@ -138,7 +139,8 @@ enum node_message {
 	NODE_MOVED,  /* to rank 0: data and results of n iterations that are not at home took us */
 	NODE_FETCH,  /* send n units of the array, from first on */
 	NODE_RESULT, /* these units of the array follow */
-	NODE_END,    /* from rank 0: no more ranges; array: nothing is under way to other ranks */
+	NODE_END,    /* from rank 0: no more ranges; array: nothing is under way to other ranks;
+	              * n: nor to rank 0, which waits for no NODE_BYE */
 	NODE_BYE,    /* to rank 0: nothing is under way here */
 	NODE_DONE    /* from rank 0, unless NODE_END said so: nothing is under way anywhere */
 };

@@ -702,8 +702,13 @@ static bool say_bye(struct node *node)
 	    mpi_link_under_way(node->link))
 		return false;
 	node->bye = true;
-	mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_BYE});
-	node->done = node->settled && node->rank;
+	if (!node->rank) {
+		node_share_bye(node);
+		return true;
+	}
+	if (!node->quiet)
+		mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_BYE});
+	node->done = node->settled;
 	return true;
 }
 
@@ -715,6 +720,7 @@ void node_ended(struct node *node, const struct mpi_message *message)
 		range->state = RANGE_FREE;
 	node->ending = true;
 	node->settled = message->array;
+	node->quiet = message->n;
 }
 
 bool node_step(struct node *node)

@@ -211,6 +211,9 @@ static bool share_over(const struct node_share *share)
 	                     : mpi_claims_over(share->claims);
 }
 
+/* Of a rank that waited for a range when all had ended: its answer is the last that it tells. */
+#define OWES_ANSWER -1
+
 static void tell_all(struct node *node, const struct mpi_message *message)
 {
 	for (unsigned r = 0; r < node->nranks; r++)
@@ -268,6 +271,24 @@ static void steals_serve(struct node *node)
 	}
 }
 
+/* A rank that has asked for more has nothing to tell after that, but what it gives up. */
+static void tell_end(struct node *node)
+{
+	struct node_share *share = &node->share;
+
+	for (unsigned r = 0; r < node->nranks; r++) {
+		bool quiet = share->settled && r && share->asked_us[r] > 0;
+
+		if (quiet && mpi_steals_asked(share->steals, r))
+			share->asked_us[r] = OWES_ANSWER;
+		else
+			share->byes += quiet;
+		mpi_link_tell(
+		    node->link, r,
+		    &(struct mpi_message){.type = NODE_END, .array = share->settled, .n = quiet});
+	}
+}
+
 /* Gives ranges to those that wait for one, or the end. */
 static void share_serve(struct node *node)
 {
@@ -278,7 +299,7 @@ static void share_serve(struct node *node)
 	if (share->status || share_over(share)) {
 		share->ended = true;
 		share->settled = share->steals && !share->status;
-		tell_all(node, &(struct mpi_message){.type = NODE_END, .array = share->settled});
+		tell_end(node);
 		return;
 	}
 	if (share->steals)
@@ -291,6 +312,8 @@ void node_share_ask(struct node *node, unsigned rank)
 {
 	double now = starpu_timing_now();
 
+	if (node->share.ended)
+		return;
 	node->share.asked_us[rank] = now;
 	if (node->share.steals)
 		mpi_steals_ask(node->share.steals, rank, now);
@@ -353,6 +376,8 @@ void node_share_given_up(struct node *node, unsigned rank, const struct mpi_mess
 {
 	if (!node->share.ended)
 		steal_end(node, rank, message->first, message->n);
+	else if (node->share.asked_us[rank] == OWES_ANSWER)
+		node_share_bye(node);
 	node->share.heard = true;
 }
 

@@ -318,6 +318,11 @@ bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal 
 	return true;
 }
 
+bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank)
+{
+	return steals->peers[rank].asked;
+}
+
 bool mpi_steals_given(struct mpi_steals *steals, unsigned victim, size_t first, size_t n,
                       double now_us, unsigned *thief, struct mpi_range *range)
 {

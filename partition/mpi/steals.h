@@ -63,6 +63,9 @@ void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us);
  * @return false: nobody, now. It may be other after any other call, and later */
 bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal *steal);
 
+/** Whether a rank was told to give some up, and has not answered. */
+bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank);
+
 /** A rank has given iterations up, at home or stolen, which the thief has now; or none.
  * @param[out] thief that asked
  * @return false: there was none */

@@ -40,11 +40,11 @@ again() {
 	echo "$app again: $us us"
 	[ "$known" = no ] || [ "$us" = "$exact" ] || fail "$app again: $us us, not $exact"
 }
-takes 131253.3 blackscholes --size 1M
-takes 465.4 boxfilter --size 2048
-again 439.4 boxfilter --size 2048
-takes 359.4 histogram --size 4M
-takes 299.3 mandelbrot --size 1024
+takes 131233.2 blackscholes --size 1M
+takes 445.4 boxfilter --size 2048
+again 419.3 boxfilter --size 2048
+takes 339.3 histogram --size 4M
+takes 279.2 mandelbrot --size 1024
 takes 241862.0 floyd --size 1000
 takes 257367.3 heat2d --size 1000 --sweeps 2
 takes 131054.0 strmatch --size 1000
@@ -52,5 +52,5 @@ takes 281845.5 nbia --size 4096 --recalc 16
 # A row takes 1 us to compute and 270 us to send there and back: all rows stay where they are. Rows of
 # windows come while the others are computed.
 network=125:50
-takes 5973.4 boxfilter --size 16384
+takes 5713.2 boxfilter --size 16384
 [ "$failures" = 0 ]
