@@ -35,7 +35,8 @@ _Static_assert((int)HEDDLE_FLOW_MAX == (int)MPI_FLOW_MAX &&
 /* MPI counts bytes with int. */
 #define PART_MOST ((size_t)1 << 30)
 
-/* Where workers have tasks and ranks ring, it looks no more often than this at what has changed. */
+/* Where workers have tasks and ranks ring, it looks no more often than this at what has changed.
+ * Accelerators may have nothing to do so long, and beside them the thread has a core of its own. */
 #define STEP_US 500
 
 /* A buffer on its way from or to another rank. */
@@ -334,7 +335,7 @@ static bool net_step(struct net *net, bool *over, bool *idle)
 	more |= mpi_demand_step(net->demand, starpu_timing_now());
 	*over = mpi_demand_over(net->demand, &net->status, &net->failed);
 	*idle = !queues_under_way(net->problem.queues);
-	net->soon = net->changed && !*idle && mpi_link_is_rung(net->link);
+	net->soon = net->changed && !*idle && !net->accelerators && mpi_link_is_rung(net->link);
 	net->changed = false;
 	starpu_pthread_mutex_unlock(&net->flow->mutex);
 	return more;
