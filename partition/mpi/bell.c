@@ -15,7 +15,7 @@
  * is over. */
 struct bell {
 	sg_sem_t rings;
-	bool rung;
+	unsigned rung;
 };
 
 struct bell *bell_new(void)
@@ -46,55 +46,59 @@ struct bell *bell_open(const struct bell_address *address)
 	return NULL;
 }
 
+bool bell_is_near(const struct bell_address *one, const struct bell_address *other)
+{
+	return false;
+}
+
 void bell_close(struct bell *bell)
 {
 }
 
-void bell_ring(struct bell *bell)
+void bell_ring(struct bell *bell, enum bell_ringer by)
 {
 	if (!bell->rung)
 		sg_sem_release(bell->rings);
-	bell->rung = true;
+	bell->rung |= by;
 }
 
-bool bell_wait(struct bell *bell, long ns)
+unsigned bell_wait(struct bell *bell, long ns)
 {
-	bool rung;
+	unsigned rung;
 
 	sg_sem_acquire_timeout(bell->rings, ns * 1e-9);
 	while (!sg_sem_would_block(bell->rings))
 		sg_sem_acquire(bell->rings);
 	rung = bell->rung;
-	bell->rung = false;
+	bell->rung = 0;
 	return rung;
 }
 #else
 #include <errno.h>
 #include <fcntl.h>
-#include <semaphore.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Nobody is woken who sleeps no longer: that takes as long, and a call of the kernel. */
 #define BELL_SHORT_NS 20000L
 
-/* A semaphore: a rank that is killed or stopped while it rings holds nobody up. */
+/* No lock: a rank that is killed or stopped while it rings holds nobody up. */
 struct shared {
-	sem_t rings;
-	atomic_bool rung;  /* and nobody has waited since */
-	atomic_bool posts; /* its owner sleeps longer than it takes to wake it */
-	uint64_t key;      /* of its owner: the address may be out of date */
+	atomic_uint rung;   /* by whom, since somebody waited; its owner sleeps on it (futex) */
+	atomic_bool sleeps; /* its owner, longer than it takes to wake it */
+	uint64_t key;       /* of its owner: the address may be out of date */
 };
 
 struct bell {
 	struct shared *shared;
 	int file;
-	bool own;
 };
 
 /* A file without a name, so that nothing is left of a rank that is killed. */
@@ -123,7 +127,6 @@ struct bell *bell_new(void)
 
 	if (!bell)
 		return NULL;
-	bell->own = true;
 	bell->file = file_new();
 	bell->shared = shared_map(bell->file);
 	if (!bell->shared) {
@@ -131,7 +134,6 @@ struct bell *bell_new(void)
 		free(bell);
 		return NULL;
 	}
-	sem_init(&bell->shared->rings, bell->file >= 0, 0);
 	if (getrandom(&bell->shared->key, sizeof(bell->shared->key), GRND_NONBLOCK) < 0)
 		bell->shared->key = (uintptr_t)bell ^ (uint64_t)getpid() << 32;
 	return bell;
@@ -149,8 +151,6 @@ void bell_free(struct bell *bell)
 	if (!bell)
 		return;
 	bell_close(bell);
-	if (bell->own)
-		sem_destroy(&bell->shared->rings);
 	munmap(bell->shared, sizeof(*bell->shared));
 	free(bell);
 }
@@ -191,15 +191,15 @@ static int file_open(const struct bell_address *address)
 	return file;
 }
 
+bool bell_is_near(const struct bell_address *one, const struct bell_address *other)
+{
+	return one->machine[0] && !strcmp(one->machine, other->machine);
+}
+
 struct bell *bell_open(const struct bell_address *address)
 {
-	struct bell_address own = {.machine = ""};
-	struct bell *bell;
+	struct bell *bell = calloc(1, sizeof(*bell));
 
-	machine_name(own.machine, sizeof(own.machine));
-	if (!own.machine[0] || strcmp(own.machine, address->machine))
-		return NULL;
-	bell = calloc(1, sizeof(*bell));
 	if (!bell)
 		return NULL;
 	bell->file = file_open(address);
@@ -215,30 +215,39 @@ struct bell *bell_open(const struct bell_address *address)
 }
 
 /* Who waits says that it sleeps, and then looks whether it was rung. So one of both sees the other.
- */
-void bell_ring(struct bell *bell)
+ * All who ring wake it, not the first one alone: that one may be stopped before it does. */
+void bell_ring(struct bell *bell, enum bell_ringer by)
 {
-	if (!atomic_exchange(&bell->shared->rung, true) && atomic_load(&bell->shared->posts))
-		sem_post(&bell->shared->rings);
+	struct shared *shared = bell->shared;
+
+	atomic_fetch_or(&shared->rung, by);
+	if (atomic_load(&shared->sleeps))
+		syscall(SYS_futex, &shared->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-bool bell_wait(struct bell *bell, long ns)
+/* Until it is rung. It may be woken for a wait that is over.
+ * @return whether to wait on */
+static bool sleep_once(struct shared *shared, const struct timespec *until)
+{
+	return !syscall(SYS_futex, &shared->rung, FUTEX_WAIT_BITSET, 0, until, NULL,
+	                FUTEX_BITSET_MATCH_ANY) ||
+	       errno == EINTR;
+}
+
+unsigned bell_wait(struct bell *bell, long ns)
 {
 	struct shared *shared = bell->shared;
 	struct timespec until;
 
-	atomic_store(&shared->posts, ns > BELL_SHORT_NS);
+	atomic_store(&shared->sleeps, ns > BELL_SHORT_NS);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += ns;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	while (!atomic_load(&shared->rung) &&
-	       sem_clockwait(&shared->rings, CLOCK_MONOTONIC, &until) && errno == EINTR)
+	while (!atomic_load(&shared->rung) && sleep_once(shared, &until))
 		;
-	atomic_store(&shared->posts, false);
-	while (!sem_trywait(&shared->rings))
-		;
+	atomic_store(&shared->sleeps, false);
 	/* Whoever rings from now on is heard by the next wait. */
-	return atomic_exchange(&shared->rung, false);
+	return atomic_exchange(&shared->rung, 0);
 }
 #endif

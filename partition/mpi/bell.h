@@ -12,6 +12,9 @@
 
 struct bell;
 
+/** Who rings; several are a sum. */
+enum bell_ringer { BELL_OWN = 1, /**< a thread of its owner */ BELL_PEER = 2 /**< another rank */ };
+
 /** A bell that others can open until bell_close().
  * @return NULL: no memory */
 struct bell *bell_new(void);
@@ -28,19 +31,22 @@ struct bell_address {
 
 void bell_tell(const struct bell *bell, struct bell_address *address);
 
-/** The bell of another process.
- * @return NULL: it is on another machine, or cannot be opened */
+/** The bell of another process of the same machine.
+ * @return NULL: it cannot be opened */
 struct bell *bell_open(const struct bell_address *address);
+
+/** Whether processes can open each other's bells. */
+bool bell_is_near(const struct bell_address *one, const struct bell_address *other);
 
 /** Nobody opens it any more. */
 void bell_close(struct bell *bell);
 
 /** Any thread may call it. Rung twice before somebody waits is as rung once. */
-void bell_ring(struct bell *bell);
+void bell_ring(struct bell *bell, enum bell_ringer by);
 
 /** Waits until it has been rung since the last wait, or for so many nanoseconds. One thread of its
  * owner calls it.
- * @return whether it was rung */
-bool bell_wait(struct bell *bell, long ns);
+ * @return by whom it was rung; 0: by nobody */
+unsigned bell_wait(struct bell *bell, long ns);
 
 #endif

@@ -8,6 +8,9 @@
 
 #include "partition/mpi/halo_mpi.h"
 
+/* All versions of MPI send so much at once. */
+#define SHORT_BYTES 1024
+
 struct mpi_halo {
 	struct mpi_link *link;
 	unsigned peer;
@@ -25,12 +28,21 @@ static void check(struct mpi_halo *halo, int error)
 		mpi_link_abort(halo->link, "MPI: a boundary cannot be sent or received");
 }
 
+/* A send begins or ends, or a receive. Of long messages the ring tells only that one is to come:
+ * MPI needs both ranks to transfer it. */
+static void slot_turn(struct mpi_halo *halo, size_t slot, bool active)
+{
+	halo->active[slot] = active;
+	if (halo->sends || halo->bytes > SHORT_BYTES)
+		mpi_link_hold(halo->link, active);
+	if (halo->sends)
+		mpi_link_ring(halo->link, halo->peer);
+}
+
 static void slot_start(struct mpi_halo *halo, size_t slot)
 {
 	check(halo, MPI_Start(&halo->requests[slot]));
-	halo->active[slot] = true;
-	if (halo->sends)
-		mpi_link_ring(halo->link, halo->peer);
+	slot_turn(halo, slot, true);
 }
 
 /* Whether nothing is under way in a slot. */
@@ -40,10 +52,8 @@ static bool slot_test(struct mpi_halo *halo, size_t slot)
 
 	if (halo->active[slot])
 		check(halo, MPI_Test(&halo->requests[slot], &flag, MPI_STATUS_IGNORE));
-	if (flag)
-		halo->active[slot] = false;
-	else if (halo->sends)
-		mpi_link_unrung(halo->link);
+	if (flag && halo->active[slot])
+		slot_turn(halo, slot, false);
 	return flag;
 }
 
@@ -118,6 +128,7 @@ void mpi_halo_close(struct mpi_halo *halo)
 		if (halo->active[slot]) {
 			check(halo, MPI_Cancel(&halo->requests[slot]));
 			check(halo, MPI_Wait(&halo->requests[slot], MPI_STATUS_IGNORE));
+			slot_turn(halo, slot, false);
 		}
 		check(halo, MPI_Request_free(&halo->requests[slot]));
 	}

@@ -99,7 +99,8 @@ struct mpi_link {
 	MPI_Request *requests;
 	struct pending *pending; /* as many */
 	unsigned n, capacity;
-	unsigned awaited; /* of them, all but short messages that nobody waits for */
+	/* Of them, all but short messages that nobody waits for; and what mpi_link_hold() said. */
+	unsigned awaited;
 	struct kept *kept;
 	void *room; /* see mpi_link_room() */
 	void (*room_free)(void *room);
@@ -107,10 +108,8 @@ struct mpi_link {
 	long slack_ns; /* of the thread before it ran this; 0: not known */
 
 	struct bell *bell;   /* its thread's */
-	struct bell **bells; /* of each rank, its own one, too; NULL: not known */
+	struct bell **bells; /* of each rank, its own one, too; NULL: not looked for */
 	bool rung;           /* all ranks have those of all */
-	bool unrung;         /* something is waited for that nobody rings for */
-	atomic_bool woken;   /* by a thread of its own, which rang, too */
 	unsigned late;       /* so many short looks, until what a rank rang for has come */
 };
 
@@ -252,7 +251,7 @@ static bool transfer_end(struct mpi_link *link);
 /* Whether all that may come rings: MPI keeps nothing back that this rank has sent, ... */
 static bool all_rings(struct mpi_link *link)
 {
-	if (!link->rung || link->awaited || link->unrung)
+	if (!link->rung || link->awaited)
 		return false;
 	if (link->late) {
 		link->late--;
@@ -270,16 +269,13 @@ static long look_next(struct mpi_link *link)
 
 	if (all_rings(link))
 		return LOOK_RUNG_NS;
-	link->unrung = false;
 	look_less(link);
 	return ns;
 }
 
 static void sleep_ns(struct mpi_link *link, long ns)
 {
-	bool rung = bell_wait(link->bell, ns);
-
-	if (!rung || atomic_exchange(&link->woken, false))
+	if (!(bell_wait(link->bell, ns) & BELL_PEER))
 		return;
 	link->late = LATE_LOOKS;
 	link->look_ns = link->look_ns < LATE_NS ? link->look_ns : LATE_NS;
@@ -292,14 +288,13 @@ void mpi_link_wait(struct mpi_link *link)
 
 void mpi_link_wake(struct mpi_link *link)
 {
-	atomic_store(&link->woken, true);
-	bell_ring(link->bell);
+	bell_ring(link->bell, BELL_OWN);
 }
 
 void mpi_link_ring(struct mpi_link *link, unsigned rank)
 {
-	if (link->bells && link->bells[rank])
-		bell_ring(link->bells[rank]);
+	if (link->rung)
+		bell_ring(link->bells[rank], BELL_PEER);
 }
 
 static int link_keyval = MPI_KEYVAL_INVALID;
@@ -315,12 +310,19 @@ static void kept_free(struct kept *kept)
 	}
 }
 
+static void bells_free(struct mpi_link *link)
+{
+	for (unsigned r = 0; link->bells && r < link->nranks; r++) {
+		if (r != link->rank)
+			bell_free(link->bells[r]);
+		link->bells[r] = NULL;
+	}
+}
+
 static void link_free(struct mpi_link *link)
 {
 	kept_free(link->kept);
-	for (unsigned r = 0; link->bells && r < link->nranks; r++)
-		if (r != link->rank)
-			bell_free(link->bells[r]);
+	bells_free(link);
 	free(link->bells);
 	bell_free(link->bell);
 	if (link->room)
@@ -827,9 +829,9 @@ void mpi_link_busy(struct mpi_link *link)
 	link->late = 0;
 }
 
-void mpi_link_unrung(struct mpi_link *link)
+void mpi_link_hold(struct mpi_link *link, bool begins)
 {
-	link->unrung = true;
+	link->awaited += begins ? 1 : -1;
 }
 
 bool mpi_link_is_rung(const struct mpi_link *link)
@@ -881,9 +883,11 @@ static bool bells_open(struct mpi_link *link)
 		own.machine[0] = '\0';
 	mpi_link_gather(link, &own, all, sizeof(own), NULL, NULL);
 	mpi_link_finish(link);
-	for (unsigned r = 0; r < link->nranks; r++) {
+	for (unsigned r = 0; r < link->nranks; r++)
+		found = found && bell_is_near(&all[0], &all[r]);
+	for (unsigned r = 0; found && r < link->nranks; r++) {
 		link->bells[r] = r == link->rank ? link->bell : bell_open(&all[r]);
-		found = found && link->bells[r];
+		found = link->bells[r];
 	}
 	free(all);
 	return found;
@@ -900,6 +904,8 @@ void mpi_link_bells(struct mpi_link *link)
 	mpi_link_finish(link);
 	bell_close(link->bell);
 	link->rung = all;
+	if (!all)
+		bells_free(link);
 }
 #else
 /* Simulated ranks are on machines of their own. */

@@ -123,8 +123,9 @@ void mpi_link_wait(struct mpi_link *link);
 /** Something has come that the link does not see: it looks for messages soon again. */
 void mpi_link_busy(struct mpi_link *link);
 
-/** Something is waited for that nobody rings for: the next wait is short. */
-void mpi_link_unrung(struct mpi_link *link);
+/** A transfer that the link does not see begins or ends. Meanwhile it looks from time to time: MPI
+ * may need both ranks for it. */
+void mpi_link_hold(struct mpi_link *link, bool begins);
 
 /** Any thread may call it. */
 void mpi_link_wake(struct mpi_link *link);

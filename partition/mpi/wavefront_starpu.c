@@ -389,6 +389,8 @@ static bool part_step(struct front *front)
 		acted |= side_receive(front, side, failed || front->released);
 		if (!failed && !front->released)
 			acted |= side_send(front, side);
+		/* While a send is not over the rank looks more often. */
+		(void)mpi_halo_is_idle(front->going[side]);
 	}
 	if (!front->released && (failed || sides_over(front))) {
 		front->released = true;

@@ -23,6 +23,9 @@ STARPU_SCHED=eager expect 0 ', 0 failures' ranks 3 "$waves" random "$((seed + 5)
 
 # Where the field lies on one rank the others have their rows of it, however many sweeps there are.
 expect 0 ': 0 failures' ranks 4 "$waves" memory
+# A rank that sleeps for long is rung for all that it waits for.
+LAUNCHER_LIMIT=120 expect 0 ': 0 failures' ranks 2 "$waves" rung
+LAUNCHER_LIMIT=120 expect 0 ': 0 failures' ranks 4 "$waves" rung
 
 # refused CASE TEXT: all ranks say the same, and none runs anything.
 refused() {
