@@ -10,7 +10,8 @@
 #include "partition/mpi/agreement.h"
 #include "partition/mpi/link_mpi.h"
 
-/** What rank 0 says. All versions of Heddle understand it. */
+/** What rank 0 says. It comes before ranks know that they have the same version, so later versions
+ * keep it. */
 struct mpi_verdict {
 	int32_t status;
 	uint32_t told;  /**< bytes of the text: it is sent to one rank after the other */

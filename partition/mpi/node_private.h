@@ -86,6 +86,7 @@ struct node_share {
 	struct mpi_steals *steals; /* ... ranks steal from each other */
 	bool heard;                /* something, since it was looked ... */
 	double looked_us;          /* ... who may have some, which was then */
+	double heard_us;           /* the latest look that was not for time alone */
 	double *asked_us;          /* since when a rank waits for a range; 0: it does not */
 	double *waited_us;         /* how long it did until another one was asked to give some up */
 	unsigned abroad;           /* ranges away from home whose results may be on their way */
@@ -209,6 +210,8 @@ void node_share_moved(struct node *node, const struct mpi_message *message);
 void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_bye(struct node *node);
+/* Whether rank 0 has told itself to give some up, and its answer is on its way to itself. */
+bool node_share_owes(const struct node *node);
 /* Gives ranges to those that wait, once for all that was heard: with many ranks it takes long. */
 void node_share_look(struct node *node);
 /* After so many microseconds it may give some to one that waits, though nothing was heard. */

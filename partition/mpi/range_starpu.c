@@ -699,7 +699,7 @@ static bool ask(struct node *node)
 static bool say_bye(struct node *node)
 {
 	if (!node->ending || node->bye || count(node, RANGE_FREE) < NODE_RANGES ||
-	    mpi_link_under_way(node->link))
+	    mpi_link_under_way(node->link) || node_share_owes(node))
 		return false;
 	node->bye = true;
 	if (!node->rank) {
@@ -740,8 +740,7 @@ bool node_computes(const struct node *node)
 
 double node_look_us(const struct node *node)
 {
-	double us = HUGE_VAL;
-
+	double us = HUGE_VAL, now = starpu_timing_now();
 	bool rung = mpi_link_is_rung(node->link);
 
 	for (unsigned i = 0; i < NODE_RANGES; i++) {
@@ -752,7 +751,7 @@ double node_look_us(const struct node *node)
 		if (range->rest_us > 0)
 			us = fmin(us, rung ? range->due_us : range->rest_us / LOOKS);
 		else if (rung && node->steals)
-			us = fmin(us, FIRST_LOOK_US);
+			us = fmin(us, fmax(FIRST_LOOK_US, (now - range->arrived_us) / LOOKS_OWN));
 	}
 	return us;
 }

@@ -278,8 +278,9 @@ static void tell_end(struct node *node)
 
 	for (unsigned r = 0; r < node->nranks; r++) {
 		bool quiet = share->settled && r && share->asked_us[r] > 0;
+		bool owes = share->settled && mpi_steals_asked(share->steals, r);
 
-		if (quiet && mpi_steals_asked(share->steals, r))
+		if (owes && (quiet || !r))
 			share->asked_us[r] = OWES_ANSWER;
 		else
 			share->byes += quiet;
@@ -338,8 +339,10 @@ void node_share_completed(struct node *node, unsigned rank, const struct mpi_mes
 	node->share.heard = true;
 }
 
-/* Time alone may tell that a rank is slow. */
+/* Time alone may tell that a rank is slow: so much later than anything else was heard, or this part
+ * of that. */
 #define LOOK_US 200
+#define LOOKS 8
 
 void node_share_look(struct node *node)
 {
@@ -348,9 +351,16 @@ void node_share_look(struct node *node)
 
 	if (!share->heard && (!share->steals || now - share->looked_us < LOOK_US))
 		return;
+	if (share->heard)
+		share->heard_us = now;
 	share->heard = false;
 	share->looked_us = now;
 	share_serve(node);
+}
+
+bool node_share_owes(const struct node *node)
+{
+	return !node->rank && node->share.asked_us[0] == OWES_ANSWER;
 }
 
 double node_share_look_us(const struct node *node)
@@ -361,7 +371,7 @@ double node_share_look_us(const struct node *node)
 		return HUGE_VAL;
 	for (unsigned r = 0; r < node->nranks; r++)
 		if (share->asked_us[r] > 0)
-			return LOOK_US;
+			return fmax(LOOK_US, (share->looked_us - share->heard_us) / LOOKS);
 	return HUGE_VAL;
 }
 
@@ -376,8 +386,10 @@ void node_share_given_up(struct node *node, unsigned rank, const struct mpi_mess
 {
 	if (!node->share.ended)
 		steal_end(node, rank, message->first, message->n);
-	else if (node->share.asked_us[rank] == OWES_ANSWER)
+	else if (node->share.asked_us[rank] == OWES_ANSWER && rank)
 		node_share_bye(node);
+	if (node->share.ended)
+		node->share.asked_us[rank] = 0;
 	node->share.heard = true;
 }
 
