@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 19
+ *   heddle-index 20
  *   refuse REASON
  *   argument buffer | integer BITS | local | image SHAPE FORMATS | sampler | other   in order
  *   field ARGUMENT OFFSET BYTES                         of one that is `other` or `image`
@@ -44,7 +44,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 19
+#define INDEX_VERSION 20
 
 /** Of all kernels of a source: what stands before the name of each, whose description follows, and
  * before an exit status behind one that is not whole. */
