@@ -175,7 +175,9 @@ static void text_keep(struct program *program, const char *options)
 	                               sizeof(why));
 	if (error) {
 		program->text = NULL;
-		program->refusal = "its program includes files that compilers may find elsewhere";
+		program->refusal =
+		    "its program includes files that compilers may find elsewhere, or has "
+		    "a backslash that joins no lines";
 	}
 }
 

@@ -188,7 +188,10 @@ expect_made _LP64 '#define E\n#define M(a) N(a)\n#define N(a) a##_##LP64\nenum {
 expect_made __LINE__ '#define L CAT(__LI, NE__)\nenum { W = L };'
 expect_made _Pragma 'CAT(_Pr, agma)("push_macro(\\"f\\")")'
 expect_made __LINE__ '#define V(t, n) t#\\\n#n\nenum { W = V(__LI, NE__) };'
-expect_made __X '#define V(t, n) t%:%:n\nenum { W = V(_, _X) };'
+printf '#define V(t, n) t%%:%%:n\nenum { W = V(_, _X) };\nkernel void f() {}' >"$work/odd.cl"
+expect_kernels 2 'not analysed: it has .*%:' "$work/odd.cl"
+printf '#warning a /*\n#define W __X\n// */\nkernel void f() {}' >"$work/odd.cl"
+expect_kernels 2 'not analysed: it has a comment of several lines behind #error' "$work/odd.cl"
 # A call that the compiler takes for rare is inlined as all others.
 cat >"$work/rare.cl" <<'EOF'
 int sum(const int *a)

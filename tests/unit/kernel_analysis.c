@@ -90,6 +90,10 @@ static void unrolling(void **state)
 	                             "#pragma clang loop unroll(full)\n"
 	                             "#pragma clang fp contract(off)\n#pragma unrolled\n"
 	                             "_Pragma(\"unroll\") _Pragma ( \"unroll 4\" )\n";
+	/* Not a pragma on a line of its own, nor another one. */
+	static const char others[] = "x = \\\n#pragma unroll\n#pragma unroll pack(1)\n"
+	                             "/* _Pragma(\"unroll */ y /* \") */\n"
+	                             "\" _Pragma(\" unroll \") \";\n";
 	struct index_kernel kernel;
 
 	script_make("echo heddle-index " INDEX_VERSION_TEXT
@@ -97,6 +101,13 @@ static void unrolling(void **state)
 	            "sed 's/.*/argument buffer/'");
 	assert_int_equal(kernel_analyse(source, "f", "", NULL, &kernel, why), 0);
 	assert_int_equal(kernel.narguments, 2);
+	index_free(&kernel);
+	script_make(
+	    "echo heddle-index " INDEX_VERSION_TEXT
+	    "\ngrep -F -e '= #pragma unroll' -e '_ pack(1)' -e '(\"unroll */' -e '(\" unroll' "
+	    "\"$2\" | sed 's/.*/argument buffer/'");
+	assert_int_equal(kernel_analyse(others, "f", "", NULL, &kernel, why), 0);
+	assert_int_equal(kernel.narguments, 4);
 	index_free(&kernel);
 }
 

@@ -52,6 +52,15 @@ static void same_code(void **state)
 	    "#define OWN\n#if defined OWN && defined(A)\n#else\n__X\n#endif\n",
 	    /* of no matter */
 	    "#define WHERE(x) f(x, __LINE__, __X)\nint y;\n",
+	    /* Comments, as all compilers see them. */
+	    "#error it's a /* \\\n*/\n#warning a /* b */ // /*\n#undef X /*\n__X */\nint y;\n",
+	    "/* $ \\u00e9 %: \303\251 */ char c[] = \"$ \\x %: \303\251\";\n",
+	    "// \\\n\r__X\n// \\\r\n__X\n// \\ \t\r__X\n",
+	    "/* _Pragma(\"unroll\") */\n#define X(x) #x\n",
+	    /* Values of macros, with none of compilers in them. */
+	    "#define TILE(x, y) ((x) * SIDE + defined(A))\n#define SIDE (B + LAST)\n"
+	    "#define LAST TILE(1, 2)\n#if TILE(3, 4)\nint x;\n#endif\n",
+	    "#define ID get_global_id(0)\n#if defined(ID) || defined ID\n#elif 0\n#endif\n",
 	    "#ifdef cl_khr_fp64\n  #pragma OPENCL EXTENSION cl_khr_fp64 : enable // wide\n\n"
 	    "#elif defined(cl_amd_fp64)\n#pragma OPENCL EXTENSION cl_amd_fp64 : enable\n#else\n"
 	    "#if OTHER\n#error \"no double\"\n#endif\n#endif\nint x;\n",
@@ -105,7 +114,6 @@ static void other_code(void **state)
 	    {"#ifdef ABC\nx\n#endif", "ABC\n"}, /* a folder of that name */
 	    {"/* a comment */ #ifdef GH\nx\n#endif", "GH\n"},
 	    {"/* of two\n   lines */\t# /* if */ \\\n  ifdef IJ\nx\n#endif", "IJ\n"},
-	    {"%:ifdef KL\nx\n#endif", "KL\n"},
 	    {"\"\n#ifdef MN\nx\n#endif", "MN\n"},
 	    {"#ifdef A\n#undef A\n#endif\n#ifdef A\n#elif OP\nx\n#endif", "OP\n"},
 	    {"#ifdef A(\n#elif QR\nx\n#endif", "QR\n"},
@@ -117,6 +125,19 @@ static void other_code(void **state)
 	    {"#ifdef Q\n#pragma OPENCL EXTENSION all : enable\nint x;\n#endif", "Q\n"},
 	    {"#ifdef Q\n#pragma pack(1)\n#endif", "Q\n"},
 	    {"#if W\nx\n#else\n#if V + W\ny\n#endif\n#endif", "W\nV\n"},
+	    /* in values of macros */
+	    {"#define HAVE defined(sin)\n#if HAVE\nx\n#endif\n", "sin\n"},
+	    {"#if 2 > T\nx\n#endif\n#define T(x, ...) (x + U(true) + __VA_ARGS__)\n"
+	     "#define U(y) (y + CD + T(1))\n",
+	     "true\nCD\n"},
+	    {"#ifndef M_PI\n#define M_PI EF\n#endif\n#if M_PI\nx\n#endif\n", "M_PI\nEF\n"},
+	    {"#define T GH\n#undef T\n#define T IJ\n#ifdef T\n#elif T\nx\n#endif\n", "GH\nIJ\n"},
+	    /* Texts in quotes and comments have no operators. */
+	    {"x + 0 /* _Pragma(\"unroll */ + __X /* \") */;", "__X\n"},
+	    {"x = \" _Pragma(\" + __X + \"unroll\") \";", "__X\n"},
+	    /* Only what compilers join. */
+	    {"// \\\r\r#ifdef KL\nx\n#endif\n", "KL\n"},
+	    {"// \\\n\r/*\n#ifdef MN\nx\n#endif\n// */\n", "MN\n"},
 	};
 
 	asks_for(pairs, sizeof(pairs) / sizeof(pairs[0]));
@@ -166,6 +187,11 @@ static void names_of_compilers(void **state)
 	                 0);
 	assert_string_equal(asked, "__X\n__Y\n");
 	free(asked);
+	assert_int_equal(
+	    kernel_conditions_ask("#if U\nx\n#endif\n", "-DT=true -DU=T", &asked, why, sizeof(why)),
+	    0);
+	assert_string_equal(asked, "true\n");
+	free(asked);
 	assert_int_equal(kernel_conditions_ask("#ifdef CL_DTYPE_float\n#define T(t) t##4\n#endif\n",
 	                                       "-DCL_DTYPE_float", &asked, why, sizeof(why)),
 	                 0);
@@ -184,6 +210,8 @@ static void unclear_code(void **state)
 	    {"_Pragma(\"unrolled\") int y;\n", "its source has _Pragma,"},
 	    {"_Pragma(\"unroll\\\"\") int y;\n", "its source has _Pragma,"},
 	    {"_Pragma(UNROLL) int y;\n", "its source has _Pragma,"},
+	    {"#define S(x) #x\nint y[sizeof(S(_Pragma(\"unroll\")))];\n", "macros with # or ##"},
+	    {"#define P(x) a##x\nint y = P(_Pragma(\"unroll\"));\n", "macros with # or ##"},
 	    {"#if __LINE__ > 10\nx\n#endif", "its source asks for __LINE__,"},
 	    {"#if __has_builtin(x y)\nx\n#endif", "its source asks for __has_builtin,"},
 	    {"#if __has_builtin(__builtin_x\nx\n#endif", "its source asks for __has_builtin,"},
@@ -199,7 +227,23 @@ static void unclear_code(void **state)
 	    {"#define B printf\n#if __has_builtin(B)\nx\n#endif",
 	     "its source asks for __has_builtin,"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
+	    {"#if T\nx\n#endif\n#define T get_global_id\n", "its source asks for get_global_id,"},
 	    {"?\?=ifdef X\n#endif", "trigraphs"},
+	    {"?\\\n?=ifdef X\n#endif", "trigraphs"},
+	    {"%:ifdef KL\nx\n#endif", "%:"},
+	    {"%\\\n:ifdef KL\nx\n#endif", "%:"},
+	    /* Names that are longer than they look. */
+	    {"#define W$ 1\n#ifdef W\nx\n#else\n__X\n#endif\n", "it has $,"},
+	    {"#define W\\u00e9 1\n#ifdef W\nx\n#else\n__X\n#endif\n", "a backslash"},
+	    {"#define W\303\251 1\n#ifdef W\nx\n#else\n__X\n#endif\n", "beyond ASCII"},
+	    /* Compilers read the rest of such a line as it is, or skip it. */
+	    {"#warning a /*\n#ifdef X\nx\n#endif\n// */\n", "comment of several lines"},
+	    {"/* */ # /* */ error /*\n#ifdef X\nx\n#endif\n// */\n", "comment of several lines"},
+	    {"\n#pragma mark a /* b */ /*\n#ifdef X\nx\n#endif\n// */\n", "comment of several"},
+	    {"int x;\n#if 0\n#war\\\nning a\"\" /*\n#endif\n// */\n", "comment of several lines"},
+	    /* One more joining would hide the last line. */
+	    {"// a \\\\\n \n#ifdef X\nx\n#endif\n", "a backslash that joins no lines"},
+	    {"int x; // \\ \t", "a backslash that joins no lines"},
 	    {"#include \"x.h\"\n", "includes"},
 	    {"int x;\n  /* */ #  include <x.h>", "includes"},
 	    {"#import \"x.h\"\n", "includes"},
@@ -210,6 +254,7 @@ static void unclear_code(void **state)
 	/* What stands in front of a source means something else by these. */
 	static const char *const taken[] = {"-Dsize_t=uchar", "-D get_local_id(d)=0",
 	                                    "-Dheddle_flat(x)=1"};
+	static const char *const odd[] = {"-DA$=1", "-D A\\u00e9=1", "-DF(x)=%:x", "-DA=??="};
 	char why[128], cut[4], *asked;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
@@ -228,6 +273,11 @@ static void unclear_code(void **state)
 		assert_int_equal(kernel_conditions_ask("", taken[i], &asked, why, sizeof(why)),
 		                 -ENOTSUP);
 		assert_non_null(strstr(why, "options define "));
+	}
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		assert_int_equal(kernel_conditions_ask("", odd[i], &asked, why, sizeof(why)),
+		                 -ENOTSUP);
+		assert_non_null(strstr(why, "its options have $"));
 	}
 }
 
@@ -268,6 +318,7 @@ static void included(void **state)
 	file_write("in/c.h", "int c;\n");
 	file_write("c.h", "int other;\n");
 	file_write("self.h", "#include \"self.h\"\n");
+	file_write("open.h", "// \\");
 	snprintf(options, sizeof(options), "-DX -I %s -I%s/in", folder, folder);
 	expect("int x;\n#include \"a.h\"\nint y;\n", options,
 	       "int x;\n\nint a; // without an end\n\nint y;\n");
@@ -280,6 +331,17 @@ static void included(void **state)
 	expect("#include \"none.h\"\n#include X\n#include \"a.h\" x\n", options,
 	       "#include \"none.h\"\n#include X\n#include \"a.h\" x\n");
 	expect("#include \"a.h\"\n", "-DX", "#include \"a.h\"\n");
+	/* Code stays as it is. */
+	expect("#include \"none.h\"\nchar c = '%:';\n", options,
+	       "#include \"none.h\"\nchar c = '%:';\n");
+	/* What follows is not the file's. */
+	assert_int_equal(
+	    kernel_includes_expand("#include \"open.h\"\nx\n", options, &text, why, sizeof(why)),
+	    -ENOTSUP);
+	assert_non_null(strstr(why, "a backslash that joins no lines"));
+	assert_int_equal(
+	    kernel_includes_expand("// include \\\\\n\nx\n", options, &text, why, sizeof(why)),
+	    -ENOTSUP);
 	expect("#include \"self.h\"\n", options,
 	       "\n\n\n#error self.h includes itself without an end\n\n\n\n\n\n");
 	/* Some compilers look in the working folder. */
@@ -298,7 +360,7 @@ static void included(void **state)
 static void forbidden(void **state)
 {
 	char text[] = "x # include <x.h>\n#include \"x.h\"\n /* */ # include_next X\n"
-	              "# import <y>\n#embed z\n// \n#define include \"\n#include\n";
+	              "# imp\\\nort <y>\r#embed z\n// \n#define include \"\n#include\n";
 
 	kernel_includes_forbid(text);
 	assert_string_equal(text, "x # include <x.h>\n#error   \"x.h\"\n /* */ # error        X\n"

@@ -159,6 +159,7 @@ struct walk {
 	char *code, *options;
 	bool pastes; /* it makes names of parts */
 	FILE *asked;
+	char *macros; /* whose values conditions ask for, each with a line's end behind it */
 	char *why;
 	size_t size;
 };
@@ -227,27 +228,126 @@ static int builtin_ask(const struct walk *walk, const char *at, size_t *n)
 	return 0;
 }
 
-/* Names of a condition. */
-static int condition_ask(struct walk *walk, const char *line)
+/* Keeps the name of a macro, once. */
+static int macro_keep(struct walk *walk, const char *name, size_t length)
 {
+	size_t size = walk->macros ? strlen(walk->macros) : 0;
+	char *longer;
+
+	for (const char *at = walk->macros; at && *at; at = source_next_line(at))
+		if (source_name_length(at) == length && !strncmp(at, name, length))
+			return 0;
+	longer = realloc(walk->macros, size + length + 2);
+	if (!longer)
+		return -ENOMEM;
+	sprintf(longer + size, "%.*s\n", (int)length, name);
+	walk->macros = longer;
+	return 0;
+}
+
+/* A name whose value, or existence, a condition asks for. */
+static int name_ask(struct walk *walk, const char *name, size_t length, bool valued)
+{
+	bool defined = is_defined(walk, name, length);
+
+	if (is_unclear(name, length))
+		return refuse(walk, "source asks for", name, length);
+	if (is_foreign(name, length) || !defined)
+		fprintf(walk->asked, "%.*s\n", (int)length, name);
+	return valued && defined ? macro_keep(walk, name, length) : 0;
+}
+
+/* Whether the parameters of a macro, in brackets, have a name. */
+static bool is_parameter(const char *parameters, const char *name, size_t length)
+{
+	static const char others[] = "__VA_ARGS__";
+	const char *end = parameters + (*parameters == '(' ? strcspn(parameters, ")\n") : 0);
 	size_t n;
 
-	for (; (line = name_next(line, &n)); line += n) {
-		if (source_is_word(line, n, "defined"))
-			continue;
-		if (source_is_word(line, n, HAS_BUILTIN)) {
-			int status = builtin_ask(walk, line, &n);
+	if (end == parameters)
+		return false;
+	for (const char *at = parameters; (at = name_next(at, &n)) && at < end; at += n)
+		if (n == length && !strncmp(at, name, length))
+			return true;
+	return source_is_word(name, length, others);
+}
 
-			if (status)
-				return status;
+/* Names of a condition, or of what a macro in one stands for.
+ * @param parameters the macro's, or none
+ * @param valued their values are asked for */
+static int names_ask(struct walk *walk, const char *at, const char *parameters, bool valued)
+{
+	bool exists = false; /* `defined` stands in front of it */
+	int status = 0;
+	size_t n;
+
+	for (; !status && (at = name_next(at, &n)); at += n) {
+		if (source_is_word(at, n, "defined")) {
+			exists = true;
 			continue;
 		}
-		if (is_unclear(line, n))
-			return refuse(walk, "source asks for", line, n);
-		if (is_foreign(line, n) || !is_defined(walk, line, n))
-			fprintf(walk->asked, "%.*s\n", (int)n, line);
+		if (source_is_word(at, n, HAS_BUILTIN))
+			status = builtin_ask(walk, at, &n);
+		else if (!is_parameter(parameters, at, n))
+			status = name_ask(walk, at, n, valued && !exists);
+		exists = false;
 	}
-	return 0;
+	return status;
+}
+
+/* Names of what a macro stands for, by a definition that begins with its name. */
+static int definition_ask(struct walk *walk, const char *definition)
+{
+	const char *parameters = definition + source_name_length(definition);
+	size_t n = *parameters == '(' ? strcspn(parameters, ")\n") : 0;
+
+	return names_ask(walk, parameters + n, parameters, true);
+}
+
+/* Names of what a macro stands for, wherever the source or an option defines it. */
+static int macro_ask(struct walk *walk, const char *name, size_t length)
+{
+	char *copy = strdup(walk->options), *rest = copy, *definition;
+	int status = copy ? 0 : -ENOMEM;
+
+	while (!status && (definition = kernel_option_definition_take(&rest)))
+		if (source_name_length(definition) == length && !strncmp(definition, name, length))
+			status = definition_ask(walk, definition);
+	free(copy);
+	for (const char *line = walk->code; !status && *line; line = source_next_line(line)) {
+		size_t n = 0;
+
+		if (is_about(line, "define", name, length)) {
+			line = source_directive(line, &n);
+			status = definition_ask(walk, source_skip_blanks(line + n));
+		}
+	}
+	return status;
+}
+
+/* Names of the values that conditions ask for. */
+static int macros_ask(struct walk *walk)
+{
+	int status = 0;
+
+	/* There are more as one looks. */
+	for (size_t at = 0; !status && walk->macros && walk->macros[at];) {
+		size_t length = source_name_length(walk->macros + at);
+		char *name = strndup(walk->macros + at, length);
+
+		status = name ? macro_ask(walk, name, length) : -ENOMEM;
+		free(name);
+		at += length + 1;
+	}
+	return status;
+}
+
+/* Names of a condition. */
+static int condition_ask(struct walk *walk, const char *word, size_t n)
+{
+	static const char *const values[] = {"if", "elif", NULL};
+
+	return names_ask(walk, word + n, "", source_is_any(word, n, values));
 }
 
 /* Names of other code. */
@@ -464,7 +564,7 @@ static int branch_begin(struct walk *walk, struct group *group, const char *word
 	group->unclear |= decision < 0;
 	group->taken = decision > 0;
 	group->skipped = !decision;
-	return decision < 0 ? condition_ask(walk, word + n) : 0;
+	return decision < 0 ? condition_ask(walk, word, n) : 0;
 }
 
 /* ---- lines ---- */
@@ -569,6 +669,36 @@ static int source_ask(struct walk *walk)
 	return status;
 }
 
+static const char ODD[] = "$, a backslash, %: or letters beyond ASCII";
+
+static int refuse_text(const struct walk *walk, const char *has, const char *what)
+{
+	snprintf(walk->why, walk->size, "%s %s", has, what);
+	return -ENOTSUP;
+}
+
+/* Leaves the code of a source. Refuses what compilers may read in other ways. */
+static int text_read(struct walk *walk)
+{
+	bool unrolls;
+
+	if (!source_lines_join(walk->code))
+		return refuse_text(walk, "it has", "a backslash that joins no lines");
+	/* Joined lines may make one, which compilers do not see. */
+	if (source_has_trigraphs(walk->code))
+		return refuse_text(walk, "it has", "trigraphs");
+	unrolls = source_unrolling_operators_blank(walk->code);
+	if (!source_comments_blank(walk->code))
+		return refuse_text(walk, "it has",
+		                   "a comment of several lines behind #error, #warning or #pragma");
+	if (source_has_odd_characters(walk->code))
+		return refuse_text(walk, "it has", ODD);
+	/* It is a blank in what is analysed. */
+	if (unrolls && (source_has_operators(walk->code) || strchr(walk->options, '#')))
+		return refuse_text(walk, "it has", "_Pragma, and macros with # or ##");
+	return 0;
+}
+
 /* Definitions among the options are code as well. */
 static int definitions_ask(struct walk *walk)
 {
@@ -578,9 +708,12 @@ static int definitions_ask(struct walk *walk)
 	while (!status && (definition = kernel_option_definition_take(&rest))) {
 		size_t n = source_name_length(definition);
 
-		status = is_ours(definition) || is_used_by_ours(definition, n)
-		             ? refuse(walk, "options define", definition, n)
-		             : code_ask(walk, definition, "options have");
+		if (source_has_trigraphs(definition) || source_has_odd_characters(definition))
+			status = refuse_text(walk, "its options have", ODD);
+		else if (is_ours(definition) || is_used_by_ours(definition, n))
+			status = refuse(walk, "options define", definition, n);
+		else
+			status = code_ask(walk, definition, "options have");
 	}
 	free(copy);
 	return status;
@@ -617,22 +750,21 @@ int kernel_conditions_ask(const char *source, const char *options, char **asked,
 	walk.asked = open_memstream(&names, &length);
 	if (!walk.code || !walk.options || !walk.asked) {
 		status = -ENOMEM;
-	} else if (source_has_trigraphs(source)) {
-		snprintf(why, size, "it has trigraphs");
-		status = -ENOTSUP;
 	} else {
-		source_lines_join(walk.code);
-		source_unrolling_operators_blank(walk.code);
-		source_comments_blank(walk.code);
+		status = text_read(&walk);
 		walk.pastes = strstr(walk.code, "##") || strstr(options, "##");
-		status = definitions_ask(&walk);
+		if (!status)
+			status = definitions_ask(&walk);
 		if (!status)
 			status = source_ask(&walk);
+		if (!status)
+			status = macros_ask(&walk);
 	}
 	if (walk.asked && fclose(walk.asked) && !status)
 		status = -ENOMEM;
 	free(walk.code);
 	free(walk.options);
+	free(walk.macros);
 	if (status) {
 		free(names);
 		return status;

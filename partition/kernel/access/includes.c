@@ -170,6 +170,16 @@ struct file {
 	int depth;
 };
 
+/* A text whose lines are joined is read once more. */
+static bool lines_join(struct expansion *e, char *text)
+{
+	bool joined = source_lines_join(text);
+
+	if (!joined)
+		snprintf(e->why, e->size, "it has a backslash that joins no lines");
+	return joined;
+}
+
 /* @param in NULL: the source itself */
 static int text_expand(struct expansion *e, char *text, const char *beside, const struct file *in);
 
@@ -211,7 +221,10 @@ static int file_expand(struct expansion *e, const char *name, const char *beside
 		return status;
 	slash = strrchr(path, '/');
 	strcpy(slash ? slash : path, slash ? "" : ".");
-	source_lines_join(text);
+	if (!lines_join(e, text)) {
+		free(text);
+		return -ENOTSUP;
+	}
 	guarded = strstr(text, "pragma") && strstr(text, "once");
 	if (guarded)
 		fprintf(e->out, "\n#ifndef %s", file.once);
@@ -264,8 +277,8 @@ int kernel_includes_expand(const char *source, const char *options, char **expan
 	if (!copy || !e.out)
 		status = -ENOMEM;
 	if (!status) {
-		source_lines_join(copy);
-		if (strstr(copy, "include"))
+		status = lines_join(&e, copy) ? 0 : -ENOTSUP;
+		if (!status && strstr(copy, "include"))
 			status = text_expand(&e, copy, NULL, NULL);
 		else
 			fputs(source, e.out);
@@ -286,6 +299,7 @@ void kernel_includes_forbid(char *text)
 	bool line_begins = true;
 	size_t length;
 
+	source_lines_join(text);
 	for (char *at = text; *at;) {
 		const char *end = source_opaque_end(at), *word;
 

@@ -16,11 +16,12 @@
  * @param[out] expanded to be freed
  * @param[out] why set at -ENOTSUP: what follows "it is not analysed: "
  * @return 0; -ENOTSUP where compilers may find another file: the working folder has one of that
- * name, too, or more than 32 files are in each other; -ENOMEM; errors of reading */
+ * name, too, or more than 32 files are in each other, or a line ends with a backslash that joins
+ * none; -ENOMEM; errors of reading */
 int kernel_includes_expand(const char *source, const char *options, char **expanded, char *why,
                            size_t size);
 
-/** Makes an error of each directive that includes a file: no compiler may find one. */
+/** Makes an error of each directive that includes a file: no compiler may find one. Joins lines. */
 void kernel_includes_forbid(char *text);
 
 #endif

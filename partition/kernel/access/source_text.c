@@ -8,24 +8,36 @@
 
 #include "partition/kernel/access/source_text.h"
 
-void source_lines_join(char *text)
+/* Behind the end of a line, which is one character or two different ones. `at` itself where no line
+ * ends. */
+static const char *skip_line_end(const char *at)
+{
+	static const char ends[] = "\n\r";
+
+	if (!*at || !strchr(ends, *at))
+		return at;
+	return at + (at[1] && at[1] != at[0] && strchr(ends, at[1]) ? 2 : 1);
+}
+
+bool source_lines_join(char *text)
 {
 	char *to = text;
 
 	for (const char *at = text; *at;) {
-		const char *end = at + 1 + strspn(at + 1, " \t\v\f\r");
+		const char *blanks = source_skip_blanks(at + 1), *end = skip_line_end(blanks);
 
-		if (*at == '\\' && (*end == '\n' || memchr(at, '\r', end - at))) {
-			at = end + (*end == '\n');
-		} else if (at[0] == '%' && at[1] == ':') {
-			*to++ = '#';
-			at += 2;
+		if (*at == '\\' && end > blanks) {
+			at = end;
 		} else {
 			*to++ = *at == '\r' ? '\n' : *at;
 			at++;
 		}
 	}
 	*to = '\0';
+	for (const char *at = text; (at = strchr(at, '\\')); at++)
+		if (strchr("\n", *source_skip_blanks(at + 1)))
+			return false;
+	return true;
 }
 
 /* Behind a text in quotes, which ends with its line at the latest. */
@@ -51,16 +63,57 @@ const char *source_opaque_end(const char *at)
 	return *at == '"' || *at == '\'' ? skip_quoted(at) : at;
 }
 
-void source_comments_blank(char *text)
+/* Whether compilers may read the rest of a directive as it is. */
+static bool is_read_as_it_is(const char *line)
 {
-	char *to = text;
+	static const char *const words[] = {"error", "warning", "pragma", NULL};
+	size_t length = 0;
+	const char *word = source_directive(line, &length);
+
+	return word && source_is_any(word, length, words);
+}
+
+bool source_comments_blank(char *text)
+{
+	char *to = text, *line = text;
+	bool same = true;
 
 	for (const char *at = text, *end; *at; at = end) {
 		end = source_opaque_end(at);
-		*to++ = end > at ? ' ' : *at;
-		end += end == at;
+		if (end > at) {
+			*to = '\0';
+			same &= !memchr(at, '\n', end - at) || !is_read_as_it_is(line);
+			*to++ = ' ';
+			continue;
+		}
+		*to++ = *at;
+		line = *at == '\n' ? to : line;
+		end++;
 	}
 	*to = '\0';
+	return same;
+}
+
+bool source_has_odd_characters(const char *code)
+{
+	for (const char *at = code; *at; at++)
+		if (*at == '$' || *at == '\\' || (unsigned char)*at > 127 ||
+		    (at[0] == '%' && at[1] == ':'))
+			return true;
+	return false;
+}
+
+bool source_has_operators(const char *code)
+{
+	size_t length;
+
+	for (const char *at; *code; code = source_next_line(code)) {
+		at = source_directive(code, &length);
+		at = at ? at : code;
+		if (memchr(at, '#', strcspn(at, "\n")))
+			return true;
+	}
+	return false;
 }
 
 bool source_has_trigraphs(const char *text)
@@ -140,15 +193,23 @@ static const char *unrolling_operator_end(const char *at)
 	return *at == ')' ? at + 1 : NULL;
 }
 
-void source_unrolling_operators_blank(char *text)
+bool source_unrolling_operators_blank(char *text)
 {
-	const char *end;
+	bool found = false;
 
-	for (char *at = text; (at = strstr(at, "_Pragma")); at++) {
-		end = at > text && source_in_name(at[-1]) ? NULL : unrolling_operator_end(at);
-		if (end)
-			memset(at, ' ', end - at);
+	for (const char *at = text, *end, *behind; *at; at = end) {
+		size_t n = source_name_length(at);
+
+		end = n ? at + n : source_opaque_end(at);
+		behind = source_is_word(at, n, "_Pragma") ? unrolling_operator_end(at) : NULL;
+		if (behind) {
+			memset(text + (at - text), ' ', behind - at);
+			end = behind;
+			found = true;
+		}
+		end += end == at;
 	}
+	return found;
 }
 
 void source_unrolling_blank(char *text)
@@ -164,7 +225,7 @@ void source_unrolling_blank(char *text)
 		length = source_name_length(at);
 		if (source_is_any(at, length, words) &&
 		    (*at == 'u' || !strncmp(source_skip_blanks(at + length), "loop", 4)))
-			memset(text + (at - text), ' ', length);
+			memset(text + (at - text), '_', length);
 	}
 	source_unrolling_operators_blank(text);
 }

@@ -9,12 +9,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Joins lines that end with a backslash (and blanks behind it). Ends of lines and "%:" get their
- * usual spelling. */
-void source_lines_join(char *text);
+/** Joins lines that end with a backslash (and blanks behind it). Ends of lines get their usual
+ * spelling.
+ * @return whether all lines are joined: no backslash is left at the end of one, where it would join
+ * lines that compilers do not */
+bool source_lines_join(char *text);
 
-/** Puts a blank for each comment and each text in quotes. */
-void source_comments_blank(char *text);
+/** Puts a blank for each comment and each text in quotes.
+ * @return whether compilers see the same comments: they read the text of #error, #warning and
+ * `#pragma mark` as it is, where they do not skip it, and no comment begins in it */
+bool source_comments_blank(char *text);
+
+/** Whether code without comments and quotes has what may be a part of names, or spells another
+ * character: `$`, backslashes, bytes beyond ASCII, `%:`. */
+bool source_has_odd_characters(const char *code);
+
+/** Whether macros in code without comments and quotes make texts or names of parts (`#x`, `a##b`).
+ */
+bool source_has_operators(const char *code);
 
 /** Whether there are trigraphs, which compilers read in different ways. */
 bool source_has_trigraphs(const char *text);
@@ -45,7 +57,8 @@ const char *source_directive(const char *line, size_t *length);
  */
 void source_unrolling_blank(char *text);
 
-/** Puts blanks for operators that ask for loops to be unrolled: _Pragma("unroll"). */
-void source_unrolling_operators_blank(char *text);
+/** Puts blanks for operators that ask for loops to be unrolled: _Pragma("unroll").
+ * @return whether there are any */
+bool source_unrolling_operators_blank(char *text);
 
 #endif
