@@ -210,8 +210,9 @@ static void unclear_code(void **state)
 	    {"_Pragma(\"unrolled\") int y;\n", "its source has _Pragma,"},
 	    {"_Pragma(\"unroll\\\"\") int y;\n", "its source has _Pragma,"},
 	    {"_Pragma(UNROLL) int y;\n", "its source has _Pragma,"},
-	    {"#define S(x) #x\nint y[sizeof(S(_Pragma(\"unroll\")))];\n", "macros with # or ##"},
-	    {"#define P(x) a##x\nint y = P(_Pragma(\"unroll\"));\n", "macros with # or ##"},
+	    {"#define S(x) #x\nint y[sizeof(S(_Pragma(\"unroll\")))];\n", "a text of code"},
+	    {"#define S(x) a## # x\n#define T(x) S(x)\nint y[sizeof(T(sin))];\n", "a text of code"},
+	    {"#define P(x) a##x\nint y = P(_Pragma(\"unroll\"));\n", "made of parts"},
 	    {"#if __LINE__ > 10\nx\n#endif", "its source asks for __LINE__,"},
 	    {"#if __has_builtin(x y)\nx\n#endif", "its source asks for __has_builtin,"},
 	    {"#if __has_builtin(__builtin_x\nx\n#endif", "its source asks for __has_builtin,"},
@@ -254,7 +255,7 @@ static void unclear_code(void **state)
 	/* What stands in front of a source means something else by these. */
 	static const char *const taken[] = {"-Dsize_t=uchar", "-D get_local_id(d)=0",
 	                                    "-Dheddle_flat(x)=1"};
-	static const char *const odd[] = {"-DA$=1", "-D A\\u00e9=1", "-DF(x)=%:x", "-DA=??="};
+	static const char *const odd[] = {"-DA$=1", "-D A\\u00e9=1", "-DF(x)=%:x", "-DA=?\?="};
 	char why[128], cut[4], *asked;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
@@ -274,6 +275,9 @@ static void unclear_code(void **state)
 		                 -ENOTSUP);
 		assert_non_null(strstr(why, "options define "));
 	}
+	assert_int_equal(kernel_conditions_ask("", "-DS(x)=#x", &asked, why, sizeof(why)),
+	                 -ENOTSUP);
+	assert_non_null(strstr(why, "its options have a macro that makes a text"));
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		assert_int_equal(kernel_conditions_ask("", odd[i], &asked, why, sizeof(why)),
 		                 -ENOTSUP);

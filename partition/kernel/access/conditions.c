@@ -204,6 +204,12 @@ static int refuse(const struct walk *walk, const char *where, const char *name, 
 	return -ENOTSUP;
 }
 
+static int refuse_text(const struct walk *walk, const char *has, const char *what)
+{
+	snprintf(walk->why, walk->size, "%s %s", has, what);
+	return -ENOTSUP;
+}
+
 static const char HAS_BUILTIN[] = "__has_builtin";
 
 /* The name, or the whole question `__has_builtin(NAME)`.
@@ -591,6 +597,19 @@ static bool defines_unused(const struct walk *walk, const char *word, size_t n)
 	return copy && !found;
 }
 
+/* Whether a definition makes a text of an argument (`#x`). Compilers' own macros may be in it. */
+static bool makes_text(const char *definition)
+{
+	for (const char *at = definition; *at && *at != '\n'; at++) {
+		if (at[0] == '#' && at[1] != '#')
+			return true;
+		at += *at == '#';
+	}
+	return false;
+}
+
+static const char TEXT[] = "a macro that makes a text of code (#)";
+
 /* @param group that has the line */
 static int directive_ask(struct walk *walk, const struct group *group, const char *word, size_t n)
 {
@@ -613,6 +632,8 @@ static int directive_ask(struct walk *walk, const struct group *group, const cha
 	    (source_is_word(word, n, "pragma") && is_idle_pragma(word + n)))
 		return 0;
 	if (source_is_word(word, n, "define")) {
+		if (makes_text(word))
+			return refuse_text(walk, "it has", TEXT);
 		word = source_skip_blanks(word + n);
 		n = source_name_length(word);
 		/* The same for compilers that do not know the question, of which others ask. */
@@ -671,12 +692,6 @@ static int source_ask(struct walk *walk)
 
 static const char ODD[] = "$, a backslash, %: or letters beyond ASCII";
 
-static int refuse_text(const struct walk *walk, const char *has, const char *what)
-{
-	snprintf(walk->why, walk->size, "%s %s", has, what);
-	return -ENOTSUP;
-}
-
 /* Leaves the code of a source. Refuses what compilers may read in other ways. */
 static int text_read(struct walk *walk)
 {
@@ -693,9 +708,11 @@ static int text_read(struct walk *walk)
 		                   "a comment of several lines behind #error, #warning or #pragma");
 	if (source_has_odd_characters(walk->code))
 		return refuse_text(walk, "it has", ODD);
+	walk->pastes = strstr(walk->code, "##") || strstr(walk->options, "##");
 	/* It is a blank in what is analysed. */
-	if (unrolls && (source_has_operators(walk->code) || strchr(walk->options, '#')))
-		return refuse_text(walk, "it has", "_Pragma, and macros with # or ##");
+	if (unrolls && walk->pastes)
+		return refuse_text(walk, "it has",
+		                   "_Pragma, and names that are made of parts (##)");
 	return 0;
 }
 
@@ -710,6 +727,8 @@ static int definitions_ask(struct walk *walk)
 
 		if (source_has_trigraphs(definition) || source_has_odd_characters(definition))
 			status = refuse_text(walk, "its options have", ODD);
+		else if (makes_text(definition))
+			status = refuse_text(walk, "its options have", TEXT);
 		else if (is_ours(definition) || is_used_by_ours(definition, n))
 			status = refuse(walk, "options define", definition, n);
 		else
@@ -752,7 +771,6 @@ int kernel_conditions_ask(const char *source, const char *options, char **asked,
 		status = -ENOMEM;
 	} else {
 		status = text_read(&walk);
-		walk.pastes = strstr(walk.code, "##") || strstr(options, "##");
 		if (!status)
 			status = definitions_ask(&walk);
 		if (!status)

@@ -103,19 +103,6 @@ bool source_has_odd_characters(const char *code)
 	return false;
 }
 
-bool source_has_operators(const char *code)
-{
-	size_t length;
-
-	for (const char *at; *code; code = source_next_line(code)) {
-		at = source_directive(code, &length);
-		at = at ? at : code;
-		if (memchr(at, '#', strcspn(at, "\n")))
-			return true;
-	}
-	return false;
-}
-
 bool source_has_trigraphs(const char *text)
 {
 	for (; (text = strstr(text, "??")); text++)

@@ -24,10 +24,6 @@ bool source_comments_blank(char *text);
  * character: `$`, backslashes, bytes beyond ASCII, `%:`. */
 bool source_has_odd_characters(const char *code);
 
-/** Whether macros in code without comments and quotes make texts or names of parts (`#x`, `a##b`).
- */
-bool source_has_operators(const char *code);
-
 /** Whether there are trigraphs, which compilers read in different ways. */
 bool source_has_trigraphs(const char *text);
 
