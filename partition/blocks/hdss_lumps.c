@@ -137,7 +137,8 @@ static bool lump_cut(struct blocks_lump *lump, const struct blocks_lump *other)
 	return true;
 }
 
-/* What the blocks took in which a lump of an earlier run lies. */
+/* What a block took in which a lump of an earlier run lies, the dearest one: the iteration that is
+ * dear alone is in one of them. */
 static double work_at(const struct hdss *h, const struct blocks_memory *memory,
                       const struct blocks_lump *lump)
 {
@@ -150,7 +151,7 @@ static double work_at(const struct hdss *h, const struct blocks_memory *memory,
 
 		if (cost > 0 && block->start < lump->start + lump->n &&
 		    lump->start < block->start + block->n)
-			work += cost * block->n;
+			work = hdss_larger(work, cost * block->n);
 	}
 	return work;
 }
@@ -197,27 +198,53 @@ int blocks_hdss_lumps_learn(const struct heddle_strategy *b, struct blocks_memor
 	return 0;
 }
 
+static double done_at(const struct heddle_strategy *b, unsigned worker,
+                      const struct blocks_lump *lump)
+{
+	const struct hdss_estimate *e = &((const struct hdss *)b->state)->estimates[worker];
+
+	return e->ready + e->start + lump->work * e->pace;
+}
+
+static bool in_time(const struct heddle_strategy *b, unsigned worker,
+                    const struct blocks_lump *lump)
+{
+	return done_at(b, worker, lump) <= ((const struct hdss *)b->state)->end;
+}
+
 /* Whether the worker would end the lump after all others, and another one would in this part of the
  * time. That one will ask if it has work under way, or has not asked yet. */
 static bool is_left(const struct heddle_strategy *b, unsigned worker,
                     const struct blocks_lump *lump, double part)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_estimate *e = &h->estimates[worker];
-	double done = e->ready + e->start + lump->work * e->pace;
+	double done = done_at(b, worker, lump);
 
-	if (e->pace <= 0 || done <= h->end)
+	if (h->estimates[worker].pace <= 0 || in_time(b, worker, lump))
 		return false;
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct hdss_estimate *other = &h->estimates[w];
 
 		if (w != worker && !other->retired && !other->guessed && other->pace > 0 &&
 		    (b->workers[w].under_way || !h->worker[w].asked) &&
-		    other->ready + other->start + lump->work * other->pace <
-		        h->now + part * (done - h->now))
+		    done_at(b, w, lump) < h->now + part * (done - h->now))
 			return true;
 	}
 	return false;
+}
+
+/* Whether a lump is dealt out in pieces. All of it may be dear. Then several workers end it sooner
+ * than one. If one iteration is dear alone, it takes any of them as long as all of the lump would.
+ * That is so only among workers that are alike, as cores are: a slow one must not get it. */
+static bool is_dealt(const struct heddle_strategy *b, unsigned worker,
+                     const struct blocks_lump *lump)
+{
+	if (b->ranks || in_time(b, worker, lump))
+		return false;
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (!b->workers[w].retired && !hdss_is_core(b, w))
+			return false;
+	return true;
 }
 
 double blocks_hdss_lumps_limit(struct heddle_strategy *b, unsigned worker, double n)
@@ -229,15 +256,17 @@ double blocks_hdss_lumps_limit(struct heddle_strategy *b, unsigned worker, doubl
 		return n;
 	for (unsigned i = 0; i < h->lumps.count; i++) {
 		const struct blocks_lump *lump = &h->lumps.all[i];
+		bool deals;
 
 		if (lump->start + lump->n <= next)
 			continue;
 		if (lump->start >= next + n)
 			break;
-		if (is_left(b, worker, lump, 1))
+		deals = is_dealt(b, worker, lump);
+		if (!deals && is_left(b, worker, lump, 1))
 			return lump->start > next ? lump->start - next : 0;
 		/* What is left of it would be as dangerous as all of it. */
-		if (lump->start + lump->n > next + n)
+		if (lump->start + lump->n > next + n && !deals)
 			n = lump->start + lump->n - next;
 	}
 	return n;

@@ -1039,6 +1039,65 @@ static void test_unlike(void **state)
 	}
 }
 
+/* Cores alone, and neighbours that take each of them nearly all of the run. The first run gives
+ * several at once to some cores. Later ones give each to another core. */
+static void test_dear_neighbours(void **state)
+{
+	enum { CORES = 20, ITERATIONS = 400, DEAR = 9, COST = 30, LOOPS = 24, RUNS = 6 };
+	struct replay_worker workers[MAXWORKERS];
+	double sum = 0;
+
+	for (unsigned long seed = 1; seed <= LOOPS; seed++) {
+		struct replay_machine machine = machine_make(workers, CORES, 0);
+		struct blocks_memory *memory = NULL;
+		size_t first = ITERATIONS / 8 + seed;
+
+		machine.n = ITERATIONS;
+		machine.seed = 100 * seed;
+		for (size_t i = 0; i < ITERATIONS; i++)
+			work[i + 1] = work[i] + (i >= first && i < first + DEAR ? COST : 1);
+		for (unsigned w = 0; w < CORES; w++)
+			workers[w].rate = work[ITERATIONS] / CORES / 20e3;
+		sum += repeat(&machine, RUNS, &memory) / LOOPS;
+		free(memory);
+	}
+	print_message("dear neighbours: efficiency %g\n", sum);
+	assert_true(sum > 0.85);
+}
+
+/* One iteration that takes an accelerator all of the run. Cores would take tens of runs for it, so
+ * they never get a part of the block in which it is, whatever earlier runs told. */
+static void test_dear_iteration(void **state)
+{
+	enum { CORES = 8, DEVICES = 2, SPEED = 30, ITERATIONS = 40000, LOOPS = 40, RUNS = 10 };
+	struct replay_worker workers[MAXWORKERS];
+	double least = 1;
+
+	for (unsigned long seed = 1; seed <= LOOPS; seed++) {
+		struct replay_machine machine = machine_make(workers, CORES + DEVICES, 0);
+		struct blocks_memory *memory = NULL;
+		size_t dear = ITERATIONS * seed / (LOOPS + 1);
+		double rates = CORES + DEVICES * SPEED, cost = ITERATIONS / rates * SPEED;
+
+		machine.n = ITERATIONS;
+		machine.seed = 100 * seed;
+		for (size_t i = 0; i < ITERATIONS; i++)
+			work[i + 1] = work[i] + (i == dear ? cost : 1);
+		for (unsigned w = 0; w < CORES + DEVICES; w++) {
+			bool fast = w >= CORES;
+
+			workers[w].given.kind = fast ? HEDDLE_KIND_CUDA : HEDDLE_KIND_CPU;
+			workers[w].overhead_us = fast ? 50 : 3;
+			workers[w].rate = (fast ? SPEED : 1) * work[ITERATIONS] / rates / 20e3;
+		}
+		for (unsigned run = 2; run <= RUNS; run++)
+			least = fmin(least, repeat(&machine, run == 2 ? 2 : 1, &memory));
+		free(memory);
+	}
+	print_message("one dear iteration: least efficiency %g\n", least);
+	assert_true(least > 0.5);
+}
+
 /* Few long iterations, dear in the middle, which the accelerator does far sooner: none of them is
  * left to a core to whom it is nearly all of the run, also where one large block of the
  * accelerator told the costs. */
@@ -1207,6 +1266,8 @@ int main(void)
 	    cmocka_unit_test(test_slower),
 	    cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
+	    cmocka_unit_test(test_dear_neighbours),
+	    cmocka_unit_test(test_dear_iteration),
 	    cmocka_unit_test(test_long_iterations),
 	    cmocka_unit_test(test_one_size),
 	    cmocka_unit_test(test_one_each),
