@@ -226,6 +226,8 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define TOLD 0.02
 /* What was believed of starts counts at least so much as this part of the new blocks. */
 #define LEAST_SURE 0.001
+/* How sure something is that is hardly told. */
+#define LEAST_TOLD 1e-30
 /* A first block that took so many times as long as its iterations say had something to do that
  * comes once. */
 #define ONCE 2
@@ -857,6 +859,33 @@ static int lines_find(struct fit *fit, const struct costs *costs, const struct c
 	return error;
 }
 
+/* Where no long block told what is left of a start in a pipeline, short ones tell that it is no
+ * longer than what their iterations leave. */
+static void follows_guess(const struct fit *fit, const struct costs_run *run)
+{
+	double rest[MAXKINDS] = {0};
+	unsigned n[MAXKINDS] = {0};
+
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		const struct costs_worker *worker;
+
+		if (!counts(block) || !block->follows)
+			continue;
+		worker = &fit->workers[block->worker];
+		rest[worker->kind] += fmax(0, block->us - worker->pace * fit->told[i]);
+		n[worker->kind]++;
+	}
+	for (unsigned w = 0; w < fit->nworkers; w++) {
+		struct costs_worker *worker = &fit->workers[w];
+
+		if (worker->follow.sure > 0 || !n[worker->kind])
+			continue;
+		worker->follow.us = fmin(worker->start.us, rest[worker->kind] / n[worker->kind]);
+		worker->follow.sure = LEAST_TOLD;
+	}
+}
+
 /* The logarithms of what blocks cost, without their workers' paces. */
 static void levels_find(struct fit *fit)
 {
@@ -919,6 +948,7 @@ static int learn(struct costs *costs, unsigned known, const struct costs_run *ru
 		error = costs_fit(&fit, costs, known, run, NULL);
 	if (!error) {
 		error = lines_find(&fit, costs, run, true);
+		follows_guess(&fit, run);
 		*noise = fit.noise;
 	}
 	fit_fini(&fit);

@@ -879,6 +879,31 @@ static void test_transfers_overlap(void **state)
 	assert_true(sum > 0.95);
 }
 
+/* A pipeline's blocks of a short loop take less than two starts. All the same they tell that the
+ * next start is hidden behind them: a later run does not take the device for half as fast. */
+static void test_hidden_starts(void **state)
+{
+	enum { CORES = 15, DEVICE = 36, LAUNCH = 1000, LOOPS = 32 };
+	struct replay_worker workers[MAXWORKERS];
+	double ideal = 5e3, can = ideal + LAUNCH * DEVICE / (CORES + DEVICE), sum = 0;
+
+	work_fill(0, 1, 1);
+	for (unsigned long seed = 1; seed <= LOOPS; seed++) {
+		struct replay_machine machine = machine_make(workers, CORES, DEVICE);
+		struct blocks_memory *memory = NULL;
+
+		machine.seed = 100 * seed;
+		for (unsigned w = 0; w <= CORES; w++)
+			workers[w].rate *= 20e3 / ideal;
+		workers[CORES].overhead_us = LAUNCH;
+		workers[CORES].depth = 2;
+		sum += repeat(&machine, 2, &memory) * can / ideal / LOOPS;
+		free(memory);
+	}
+	print_message("hidden starts: %g of what can be had\n", sum);
+	assert_true(sum > 0.87);
+}
+
 /* Blocks of worker 0 in the third run of a loop. */
 static unsigned third_blocks(struct replay_machine *machine)
 {
@@ -1257,6 +1282,7 @@ int main(void)
 	    cmocka_unit_test(test_trial_tells),
 	    cmocka_unit_test(test_long_starts),
 	    cmocka_unit_test(test_transfers_overlap),
+	    cmocka_unit_test(test_hidden_starts),
 	    cmocka_unit_test(test_one_launch),
 	    cmocka_unit_test(test_launches_stay),
 	    cmocka_unit_test(test_pipelines),
