@@ -59,6 +59,13 @@ grep -q '"efficiency": 0.95238' "$work/report.json"
 check "JSON" $? 0
 check "left behind" "$(find "$work" -name 'heddle-bench-*')" ""
 
+# The seed orders the contenders, too. Apps refuse it beside input of one's own.
+for argument in --input=data --query=data --verify; do
+	FAKE_REFUSES_SEED=yes TMPDIR=$work "$bench" --app "$app" --quick --reps 1 --seed 7 \
+		--contenders eager --json "$work/report.json" -- "$argument" >"$work/table" 2>&1
+	check "seed beside $argument" "$(cell eager 2)" "$([ "$argument" = --verify ] && echo exit || echo 560.0)"
+done
+
 # An app that submits tasks of its own: no blocks to sweep, all policies of Heddle, and a
 # model is calibrated nevertheless.
 FAKE_STRATEGY=tasks TMPDIR=$work "$bench" --app "$app" --quick --reps 2 \

@@ -55,6 +55,19 @@ static char **command_arguments(const struct bench_case *bench, char **list, uns
 	return list;
 }
 
+/* Whether an app reads its input: most refuse --seed then. Options may be shortened. */
+static bool names_input(char **arguments)
+{
+	for (char **argument = arguments; argument && *argument; argument++) {
+		const char *name = *argument + 2;
+		size_t length = strncmp(*argument, "--", 2) ? 0 : strcspn(name, "=");
+
+		if (length && (!strncmp("input", name, length) || !strncmp("query", name, length)))
+			return true;
+	}
+	return false;
+}
+
 static char **request_arguments(const struct bench_case *bench, const struct request *request)
 {
 	const struct bench_variant *variant = request->variant;
@@ -66,8 +79,7 @@ static char **request_arguments(const struct bench_case *bench, const struct req
 		return command_arguments(bench, list, count);
 	bench_list_add(&list, &count, bench_format("--json=%s/report.json", bench->state));
 	bench_list_add(&list, &count, bench_format("--reps=%u", request->reps));
-	/* Apps refuse it beside --input. It is their default, too. */
-	if (bench->settings->seed != 1)
+	if (!names_input(bench->settings->app_arguments))
 		bench_list_add(&list, &count, bench_format("--seed=%u", bench->settings->seed));
 	bench_list_add(&list, &count, bench_format("--sched=%s", variant->sched));
 	if (bench->size)
