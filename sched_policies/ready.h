@@ -80,7 +80,6 @@ struct ready_worker {
 	/* Under the context's mutex. */
 	double claims_us;     /**< time of its claims on it */
 	double arrival_us;    /**< in a stream, of the last input that it has asked for */
-	size_t claims_bytes;  /**< size of their data */
 	double busy_until_us; /**< estimated end of what it has started */
 	double path_end_us;   /**< of the longest path that begins with that */
 	/** Has done all that it started since then; 0: it runs something. */
@@ -97,7 +96,7 @@ struct ready_worker {
 	bool accelerator;
 	bool pool_last;       /**< its last task was of the pool */
 	bool comes;           /**< it has asked for more since it began its last task */
-	bool blocks;          /**< it asks only when it has nothing under way */
+	atomic_bool blocks;   /**< it asks only when it has nothing under way; others read it */
 	bool rested;          /**< has found nothing to do since it ended a task */
 	double idle_since_us; /**< under a plan, nothing has been pushed since then; 0: not known */
 	unsigned pushed;      /**< tasks of the context by then */
@@ -171,6 +170,8 @@ struct ready_context {
 	bool mixed[HEDDLE_POOL_CLASSES];          /**< workers of several types share a class */
 	int prefetch; /**< claims of an accelerator; below 0: automatic */
 	unsigned depth;
+	/** In each memory: the data of claims, and of what workers of local queues have ahead. */
+	atomic_size_t fetched_bytes[STARPU_MAXNODES];
 
 	_Alignas(64) struct waiters waiters;
 	/** When the next plan that looks at everything is due. */
@@ -671,11 +672,12 @@ void ready_claims_give_back(struct ready_context *c, unsigned id);
 
 void ready_queue_init(struct ready_context *c, unsigned id);
 
-/** How many tasks a worker claims beside the one that it starts; the mutex is held. */
+/** How many tasks a worker claims beside the one that it starts; the mutex is held, where
+ * Algorithm 1 counts. */
 unsigned ready_queue_target(const struct ready_context *c, const struct ready_worker *worker);
 
-/** Whether a claim of so many bytes more fits; the mutex is held. */
-bool ready_queue_fits(const struct ready_worker *worker, size_t bytes);
+/** How much more data may be fetched ahead into a memory; SIZE_MAX: its size is not known. */
+size_t ready_queue_room(const struct ready_context *c, unsigned node);
 
 /** A worker starts a task, its own claim or not (NULL); the mutex is held. */
 void ready_queue_started(struct ready_context *c, struct ready_worker *worker,

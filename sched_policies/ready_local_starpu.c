@@ -52,8 +52,12 @@ struct queue {
 
 /* What a worker will begin next, the first one first, under the mutex of its memory's queue. */
 struct ahead {
-	atomic_uint n; /* read without the mutex, as a hint */
+	/* Read without the mutex, as hints. */
+	atomic_uint n;
+	_Atomic double asked_us; /* the worker took a task then */
+	atomic_bool held;        /* it runs something else */
 	struct starpu_task *tasks[AHEAD];
+	size_t bytes[AHEAD];
 };
 
 struct ready_local {
@@ -307,8 +311,11 @@ static struct starpu_task *ahead_take(struct ready_context *c, unsigned id, int 
 	n = atomic_load(&ahead->n);
 	if (n && ahead->tasks[0]->priority >= least) {
 		task = ahead->tasks[0];
-		for (unsigned i = 1; i < n; i++)
+		atomic_fetch_sub(&c->fetched_bytes[c->workers[id].node], ahead->bytes[0]);
+		for (unsigned i = 1; i < n; i++) {
 			ahead->tasks[i - 1] = ahead->tasks[i];
+			ahead->bytes[i - 1] = ahead->bytes[i];
+		}
 		atomic_store(&ahead->n, n - 1);
 		atomic_fetch_sub(&own->ahead, 1);
 		moves_now(own);
@@ -317,7 +324,38 @@ static struct starpu_task *ahead_take(struct ready_context *c, unsigned id, int 
 	return task;
 }
 
-/* The same of a worker that will not begin it soon.
+/* Whether a worker will not soon begin what it has ahead. Others of its memory may take tasks of
+ * the queue meanwhile. */
+static bool ahead_is_left(const struct ahead *ahead)
+{
+	return atomic_load_explicit(&ahead->held, memory_order_relaxed) ||
+	       starpu_timing_now() - atomic_load_explicit(&ahead->asked_us, memory_order_relaxed) >
+	           STILL;
+}
+
+/* The same of another worker with that memory: the inputs come there anyway.
+ * @param queue what the worker would take from otherwise, or NULL; and the priority there */
+static struct starpu_task *ahead_take_sibling(struct ready_context *c, unsigned id,
+                                              const struct queue *queue, int top)
+{
+	const struct queue *own = queue_of(c, c->workers[id].node);
+	struct starpu_task *task = NULL;
+
+	if (atomic_load(&own->ahead) <= atomic_load(&c->local->ahead[id].n))
+		return NULL;
+	for (unsigned w = 0; !task && w < c->nworkers; w++) {
+		const struct ahead *ahead = &c->local->ahead[w];
+
+		if (w == id || c->workers[w].node != c->workers[id].node || !atomic_load(&ahead->n))
+			continue;
+		/* Who will soon begin it has come first. */
+		task = ahead_take(c, w,
+		                  queue && top < INT_MAX && !ahead_is_left(ahead) ? top + 1 : top);
+	}
+	return task;
+}
+
+/* The same of a worker with another memory that will not begin it soon.
  * @param[out] from the worker, whose memory it was sent to */
 static struct starpu_task *ahead_take_back(struct ready_context *c, unsigned id, unsigned *from)
 {
@@ -325,7 +363,7 @@ static struct starpu_task *ahead_take_back(struct ready_context *c, unsigned id,
 
 	for (unsigned w = 0; !task && w < c->nworkers; w++)
 		if (w != id && atomic_load(&c->local->ahead[w].n) &&
-		    is_stuck(queue_of(c, c->workers[w].node))) {
+		    ahead_is_left(&c->local->ahead[w])) {
 			task = ahead_take(c, w, INT_MIN);
 			*from = w;
 		}
@@ -347,6 +385,10 @@ static void ahead_claim(struct ready_context *c, unsigned id, struct starpu_task
 		return;
 	}
 	ready_task_key(c, task, c->choosing, &claim.entry.key);
+	if (c->plan && c->choosing)
+		claim.entry.key.rank = ready_plan_rank(c, task);
+	/* Its inputs go there. */
+	claim.entry.home = c->workers[id].node;
 	claim.entry.item = task;
 	claim.entry.since_us = claim.since_us;
 	ready_claim_add(c, id, &claim);
@@ -357,12 +399,18 @@ static void ahead_add(struct ready_context *c, unsigned id, struct starpu_task *
 {
 	struct queue *own = queue_of(c, c->workers[id].node);
 	struct ahead *ahead = &c->local->ahead[id];
+	size_t bytes = ready_task_bytes(task);
 	bool open;
 
 	policy_lock_briefly(&own->mutex);
 	open = own->open == c->workers[id].class + 1;
 	if (open) {
-		ahead->tasks[atomic_fetch_add(&ahead->n, 1)] = task;
+		unsigned n = atomic_load(&ahead->n);
+
+		ahead->tasks[n] = task;
+		ahead->bytes[n] = bytes;
+		atomic_fetch_add(&c->fetched_bytes[c->workers[id].node], bytes);
+		atomic_store(&ahead->n, n + 1);
 		atomic_fetch_add(&own->ahead, 1);
 	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&own->mutex);
@@ -374,24 +422,35 @@ static void ahead_add(struct ready_context *c, unsigned id, struct starpu_task *
 }
 
 /* How much data a task may have that a worker takes ahead. All that its memory's workers have
- * takes at most half of it. */
+ * takes at most half of it, claims included. */
 static size_t ahead_most(const struct ready_context *c, unsigned id, const struct queue *own)
 {
 	starpu_ssize_t total = starpu_memory_get_total(c->workers[id].node);
 	size_t tasks = AHEAD * (atomic_load(&own->workers) + 1u);
+	size_t room = ready_queue_room(c, c->workers[id].node);
 
-	return total > 0 ? (size_t)total / (2 * tasks) : SIZE_MAX;
+	return total > 0 && total / (2 * tasks) < room ? total / (2 * tasks) : room;
+}
+
+/* A worker has come for a task, so that it will begin soon what it has ahead. */
+static void ahead_asks(struct ahead *ahead)
+{
+	if (atomic_load_explicit(&ahead->held, memory_order_relaxed))
+		atomic_store(&ahead->held, false);
+	atomic_store_explicit(&ahead->asked_us, starpu_timing_now(), memory_order_relaxed);
 }
 
 /* A worker takes tasks ahead while there are more than its queue's workers begin at once. */
 static void ahead_fill(struct ready_context *c, unsigned id)
 {
 	struct ready_worker *worker = &c->workers[id];
+	struct ahead *ahead = &c->local->ahead[id];
 	struct queue *own = queue_of(c, worker->node), *queue;
+	unsigned target = ready_queue_target(c, worker);
 
-	if (!worker->blocks || !c->prefetch)
+	if (!worker->blocks)
 		return;
-	while (atomic_load(&c->local->ahead[id].n) < AHEAD &&
+	while (atomic_load(&ahead->n) < (target < AHEAD ? target : AHEAD) &&
 	       (queue = queue_choose(c->local, own)) &&
 	       atomic_load(&queue->count) > atomic_load(&queue->workers)) {
 		struct starpu_task *task = queue_take(queue, worker->class, ahead_most(c, id, own));
@@ -417,6 +476,8 @@ static struct starpu_task *local_find(struct ready_context *c, unsigned id, bool
 	unsigned from;
 
 	*none = false;
+	if (!task)
+		task = ahead_take_sibling(c, id, queue, top);
 	if (task)
 		return task;
 	if (!queue)
@@ -447,6 +508,7 @@ struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 		return NULL;
 	if (atomic_load_explicit(&own->held, memory_order_relaxed))
 		atomic_store(&own->held, false);
+	ahead_asks(&c->local->ahead[id]);
 	worker->plain = NULL;
 	worker->blocks = worker->started && !worker->comes;
 	worker->comes = false;
@@ -468,6 +530,7 @@ void ready_local_hold(struct ready_context *c, unsigned id)
 	if (!ready_local_is_open(c))
 		return;
 	atomic_store(&queue_of(c, c->workers[id].node)->held, true);
+	atomic_store(&c->local->ahead[id].held, true);
 	ready_local_wake(c, c->workers[id].node);
 }
 

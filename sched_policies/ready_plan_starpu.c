@@ -781,7 +781,7 @@ static void give(struct planning *planning, unsigned id, const struct heddle_poo
 	size_t bytes = ready_task_bytes(task);
 	double us = c->plan->fetch_us[c->workers[id].node], arrival_us = 0;
 
-	if (planning->n == GRANTS || (!first && !ready_queue_fits(&c->workers[id], bytes)))
+	if (planning->n == GRANTS || (!first && bytes > ready_queue_room(c, c->workers[id].node)))
 		return;
 	if (trial)
 		ready_trial_begin(&requester, key);

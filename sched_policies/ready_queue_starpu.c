@@ -49,11 +49,14 @@ unsigned ready_queue_target(const struct ready_context *c, const struct ready_wo
 }
 
 /* Half of the device: the rest is for results and for what is still in use. */
-bool ready_queue_fits(const struct ready_worker *worker, size_t bytes)
+size_t ready_queue_room(const struct ready_context *c, unsigned node)
 {
-	starpu_ssize_t total = starpu_memory_get_total(worker->node);
+	starpu_ssize_t total = starpu_memory_get_total(node);
+	size_t half = total / 2, fetched = atomic_load(&c->fetched_bytes[node]);
 
-	return total <= 0 || worker->claims_bytes + bytes <= (size_t)total / 2;
+	if (total <= 0)
+		return SIZE_MAX;
+	return fetched < half ? half - fetched : 0;
 }
 
 /* ---- rounds of Algorithm 1 ---- */

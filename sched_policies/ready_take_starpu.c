@@ -232,7 +232,7 @@ static void claim_ahead(struct ready_requester *requester)
 		if (looks++ < LOOKS && ready_type_renew(c, key))
 			continue;
 		claim.bytes = ready_task_bytes(heddle_pool_at(&place));
-		if (!ready_queue_fits(worker, claim.bytes))
+		if (claim.bytes > ready_queue_room(c, worker->node))
 			return;
 		claim.trial = ready_is_trial(key, worker->class);
 		heddle_pool_take(c->pool, &place, &claim.entry);

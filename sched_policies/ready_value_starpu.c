@@ -1132,7 +1132,7 @@ static void claim_removed(unsigned id, const struct claim *claim, void *context)
 	struct ready_context *c = context;
 	struct ready_worker *worker = &c->workers[id];
 
-	worker->claims_bytes -= claim->bytes;
+	atomic_fetch_sub(&c->fetched_bytes[worker->node], claim->bytes);
 	load_add(c, id, &claim->entry.key, -1);
 	/* What rounding has left. */
 	if (!claims_count(&c->claims, id))
@@ -1144,7 +1144,7 @@ static void claim_removed(unsigned id, const struct claim *claim, void *context)
 void ready_claim_add(struct ready_context *c, unsigned id, const struct claim *claim)
 {
 	claims_add(&c->claims, id, claim);
-	c->workers[id].claims_bytes += claim->bytes;
+	atomic_fetch_add(&c->fetched_bytes[c->workers[id].node], claim->bytes);
 	load_add(c, id, &claim->entry.key, 1);
 }
 

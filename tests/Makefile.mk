@@ -362,6 +362,7 @@ sim_scripts = \
 	tests/sim/rank_apps.sh \
 	tests/sim/ranks.sh \
 	tests/sim/reruns.sh \
+	tests/sim/ahead.sh \
 	tests/sim/taken_back.sh \
 	tests/sim/tiles.sh \
 	tests/sim/usage.sh \

@@ -3,7 +3,9 @@
  *
  * Short tasks with priorities under heddle, in local queues. Their kernels are not asynchronous.
  * The input of the next one travels meanwhile all the same, also where two accelerators take tasks
- * from one queue.
+ * from one queue. HEDDLE_DEPTH bounds how many tasks ask ahead.
+ *
+ *	ahead [DEPTH]
  */
 #include "config.h"
 
@@ -17,7 +19,8 @@ SIMULATED("1cpu+gpu1@8000:1+gpu1@8000:1")
 #define TASKS 400
 #define GPU_US 30
 #define CORE_US 3000
-#define BYTES 160000 /* 21 us */
+#define BYTES 160000
+#define INPUT_US 20 /* at least */
 #define REPETITIONS 2
 #define MOST 1.3
 
@@ -52,27 +55,34 @@ static double repetition_us(void)
 	return us;
 }
 
+/* @param state HEDDLE_DEPTH */
 static void test_ahead(void **state)
 {
 	struct starpu_conf conf;
+	bool none = !strcmp(*state, "0");
 
-	(void)state;
+	setenv("HEDDLE_DEPTH", *state, 1);
 	starpu_conf_init(&conf);
 	conf.sched_policy_name = "heddle";
 	assert_int_equal(starpu_init(&conf), 0);
 	for (int r = 0; r < REPETITIONS; r++) {
 		double us = repetition_us();
 
-		print_message("%d tasks of %d us on two accelerators: %.0f us\n", TASKS, GPU_US,
-		              us);
-		assert_true(us < MOST * GPU_US * TASKS / 2);
+		print_message("%d tasks of %d us on two accelerators, depth %s: %.0f us\n", TASKS,
+		              GPU_US, (const char *)*state, us);
+		/* Without asking ahead each one waits for its input. */
+		assert_true(none ? us > (GPU_US + INPUT_US) * TASKS / 2
+		                 : us < MOST * GPU_US * TASKS / 2);
 	}
 	starpu_shutdown();
 }
 
-int main(void)
+/* One depth a process: transfers that are simulated by a second StarPU never end. */
+int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_ahead)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_prestate(test_ahead, argc > 1 ? argv[1] : "2"),
+	};
 
 	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
 }
