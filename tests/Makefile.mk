@@ -350,6 +350,7 @@ opencl_scripts = \
 sim_scripts = \
 	tests/sim/bench.sh \
 	tests/sim/cold_loops.sh \
+	tests/sim/depth.sh \
 	tests/sim/factor.sh \
 	tests/sim/flow.sh \
 	tests/sim/graph.sh \
@@ -362,7 +363,6 @@ sim_scripts = \
 	tests/sim/rank_apps.sh \
 	tests/sim/ranks.sh \
 	tests/sim/reruns.sh \
-	tests/sim/ahead.sh \
 	tests/sim/taken_back.sh \
 	tests/sim/tiles.sh \
 	tests/sim/usage.sh \
