@@ -215,7 +215,7 @@ static char *shown_preprocess(const char *source, char *const *options, int nopt
 	FILE *nothing = file_make(""), *prologue = NULL, *shown = NULL;
 	char *macros = preprocess(NULL, nothing, true, options, noptions), *text, *output = NULL;
 
-	if (macros && (text = kernel_pasted_prologue(macros))) {
+	if (macros && (text = kernel_pasted_prologue(macros, source, value_function_named))) {
 		prologue = file_make(text);
 		free(text);
 	}

@@ -220,6 +220,10 @@ expect_made '' '#if !defined(M_PI) || __has_builtin(__builtin_expect)\n#define N
 # A condition is seen behind a macro that would take it, and macros in pragmas are.
 expect_made __NV_X '#define F(x)\nvoid F\n#if CAT(__NV, _X)\n#endif\n(int);\n#undef F'
 expect_made __NV_X '#pragma pack(CAT(__NV, _X))'
+# A compiler may have a macro in place of a function: then what is made of its name is another name.
+expect_made sin_x '#define sin_x 1\n#define CALL(a, b) CAT(a, b)\nenum { W = CALL(sin, _x) };'
+expect_made '' '#define sin_x 1\nenum { W = CAT(sin, _x) };'
+expect_made '' '#define CALL(a, b) CAT(a, b)\ntypedef float2 CALL(my_, float);\nkernel void g(global float *x) { x[0] = CALL(convert_, float)(vload2(0, x).x) + sin(x[1]); }'
 # The rest is not clear, and no message speaks of files without a name.
 expect_unclear() {
 	printf '#define CAT(a, b) a##b\n%b\n%s\n' "$1" \

@@ -62,15 +62,29 @@ static void texts(void **state)
 	assert_false(kernel_pastes("a # b"));
 }
 
+static bool is_function(const char *name, size_t length)
+{
+	return length == 3 &&
+	       (!strncmp(name, "sin", 3) || !strncmp(name, "cos", 3) || !strncmp(name, "tan", 3));
+}
+
 static void prologues(void **state)
 {
 	static const char macros[] = "#define __X 1\n#define __F(x) x\n";
-	char *text = kernel_pasted_prologue(macros);
+	static const char source[] =
+	    "#ifdef cos\n#define cos\n#endif\n#line 1\nF(sin, cos, xsin, tan)\n"
+	    "# if defined(tan)\n#endif\n";
+	char *text = kernel_pasted_prologue(macros, source, is_function);
 
 	assert_non_null(text);
 	assert_memory_equal(text, "#undef __X\n#undef __F\n", 22);
 	assert_non_null(strstr(text, "#undef __LINE__\n"));
 	assert_null(strstr(text, "#undef __has_builtin\n"));
+	/* What is asked for has its answer. */
+	assert_non_null(strstr(text, "\n#define sin heddle_paint_sin_heddle\n"));
+	assert_null(strstr(text, "xsin"));
+	assert_null(strstr(text, "cos"));
+	assert_null(strstr(text, "tan"));
 	free(text);
 }
 
@@ -85,6 +99,7 @@ static void left(void **state)
 	    "#pragma __Z\n__kernel",
 	    "M_PI; ;heddle_condition((1) + (A)); true;",
 	    "HEDDLE_OTHER",
+	    "x = heddle_paint_sin_heddle(y);",
 	};
 	static const char *const some[] = {"x; __Z", "__X __Z __X", "#pragma\n__Z"};
 	/* In conditions OpenCL's own names say something else to each. */
@@ -113,12 +128,30 @@ static void left(void **state)
 	assert_true(kernel_pasted_unknown("heddle_has_x", source, name, sizeof(name)));
 }
 
+/* Functions' names that became part of others. */
+static void functions(void **state)
+{
+	static const char *const pairs[][2] = {
+	    {"f(heddle_paint_sin_heddle_x)", "sin_x"},
+	    {"x_heddle_paint_sin_heddle", "x_sin"},
+	    {"heddle_paint_sin_heddleheddle_paint_sin_heddle", "sinsin"},
+	    {"heddle_paint_sin_heddle; heddle_paint_sin_heddle4", "sin4"},
+	};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		assert_true(kernel_pasted_unknown(pairs[i][0], "", name, sizeof(name)));
+		assert_string_equal(name, pairs[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(texts),
 	    cmocka_unit_test(prologues),
 	    cmocka_unit_test(left),
+	    cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,9 @@ bool value_query_known(const char *symbol);
 /** Whether the effects of a function that is called and not defined are known. */
 bool value_function_known(const char *symbol);
 
+/** Whether a name in a source is that of such a function. */
+bool value_function_named(const char *name, size_t length);
+
 static inline bool text_starts(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));

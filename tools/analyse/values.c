@@ -155,6 +155,17 @@ static bool intrinsic_known(const char *name)
 	return false;
 }
 
+bool value_function_named(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == length && !strncmp(name, names[i], length))
+			return true;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strlen(prefixes[i]) < length && text_starts(name, prefixes[i]))
+			return true;
+	return false;
+}
+
 bool value_function_known(const char *symbol)
 {
 	char *name;
@@ -167,13 +178,7 @@ bool value_function_known(const char *symbol)
 	if (!text_starts(symbol, "_Z"))
 		return false;
 	length = strtoul(symbol + 2, &name, 10);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == length && !strncmp(name, names[i], length))
-			return true;
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (text_starts(name, prefixes[i]))
-			return true;
-	return false;
+	return value_function_named(name, length);
 }
 
 /* ---- counters of loops ---- */

@@ -201,7 +201,55 @@ static const char *const built_in[] = {
     "__FLT_EVAL_METHOD__",
 };
 
-char *kernel_pasted_prologue(const char *macros)
+/* A compiler may have a macro in place of a function of the language. Such a name stands between
+ * these then, so that it shows where it becomes part of another one. */
+static const char painted[] = "heddle_paint_", painted_end[] = "_heddle";
+
+/* Whether a line has a name. */
+static bool line_has(const char *line, const char *name, size_t length)
+{
+	size_t n;
+
+	for (; *line && *line != '\n'; line += n ? n : 1) {
+		n = source_name_length(line);
+		if (n == length && !strncmp(line, name, length))
+			return true;
+	}
+	return false;
+}
+
+/* Whether conditions, or the answers to them, are about a name. */
+static bool is_asked(const char *source, const char *name, size_t length)
+{
+	static const char *const asks[] = {"if", "ifdef", "ifndef", "elif", NULL};
+
+	if (is_answered(source, name, length))
+		return true;
+	for (const char *line = source; *line; line = source_next_line(line)) {
+		size_t n = 0;
+		const char *word = source_directive(line, &n);
+
+		if (word && source_is_any(word, n, asks) && line_has(word + n, name, length))
+			return true;
+	}
+	return false;
+}
+
+static void functions_paint(FILE *out, const char *source,
+                            bool (*is_function)(const char *name, size_t length))
+{
+	size_t n;
+
+	for (const char *at = answers_end(source); *at; at += n ? n : 1) {
+		n = source_name_length(at);
+		if (n && is_function(at, n) && !is_asked(source, at, n))
+			fprintf(out, "#ifndef %.*s\n#define %.*s %s%.*s%s\n#endif\n", (int)n, at,
+			        (int)n, at, painted, (int)n, at, painted_end);
+	}
+}
+
+char *kernel_pasted_prologue(const char *macros, const char *source,
+                             bool (*is_function)(const char *name, size_t length))
 {
 	char *text = NULL;
 	size_t size;
@@ -220,6 +268,7 @@ char *kernel_pasted_prologue(const char *macros)
 	}
 	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
 		fprintf(out, "#undef %s\n", built_in[i]);
+	functions_paint(out, source, is_function);
 	if (fclose(out)) {
 		free(text);
 		return NULL;
@@ -233,6 +282,28 @@ char *kernel_pasted_prologue(const char *macros)
 static unsigned brackets_count(unsigned open, char c)
 {
 	return c == '(' ? open + 1 : c == ')' && open ? open - 1 : open;
+}
+
+/* Whether a function's name has become part of another name. */
+static bool has_function(const char *name, size_t length)
+{
+	const size_t begin = strlen(painted), end = strlen(painted_end);
+	const char *at = memmem(name, length, painted, begin);
+
+	return at && (at != name || length <= begin + end ||
+	              memcmp(name + length - end, painted_end, end) ||
+	              memmem(name + begin, length - begin, painted, begin));
+}
+
+/* Sets a name, without what stood around functions' names. */
+static void name_set(char *name, size_t size, const char *at, size_t n)
+{
+	const char *const marks[] = {painted, painted_end};
+
+	snprintf(name, size, "%.*s", (int)n, at);
+	for (int m = 0; m < 2; m++)
+		for (char *mark; (mark = strstr(name, marks[m]));)
+			memmove(mark, mark + strlen(marks[m]), strlen(mark + strlen(marks[m])) + 1);
 }
 
 bool kernel_pasted_unknown(const char *output, const char *source, char *name, size_t size)
@@ -258,9 +329,10 @@ bool kernel_pasted_unknown(const char *output, const char *source, char *name, s
 			open = 0;
 			continue;
 		}
-		if (!kernel_conditions_foreign(at, n, asks) || is_answered(source, at, n))
+		if (!has_function(at, n) &&
+		    (!kernel_conditions_foreign(at, n, asks) || is_answered(source, at, n)))
 			continue;
-		snprintf(name, size, "%.*s", (int)n, at);
+		name_set(name, size, at, n);
 		return true;
 	}
 	return false;

@@ -21,11 +21,16 @@ char *kernel_pasted_text(const char *source);
 
 /** Directives that take a preprocessor's own macros away, so that their names are left.
  * `__has_builtin` stays for the answers in front of a source; kernel_pasted_text() takes it away.
+ * They also mark the names of functions that a compiler may have a macro for.
  * @param macros what it lists, as `#define NAME VALUE` lines
+ * @param source as for kernel_pasted_text()
+ * @param is_function whether a name is that of a function of OpenCL C
  * @return to be freed; NULL: no memory */
-char *kernel_pasted_prologue(const char *macros);
+char *kernel_pasted_prologue(const char *macros, const char *source,
+                             bool (*is_function)(const char *name, size_t length));
 
-/** Looks for a name that compilers may define and nobody was asked for.
+/** Looks for a name that compilers may define and nobody was asked for, and for one that is made of
+ * a function's name, which a macro may change.
  * @param output the preprocessor's, without marks of lines
  * @param source as for kernel_pasted_text()
  * @param[out] name set where there is one; cut where it does not fit
