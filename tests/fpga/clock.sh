@@ -34,22 +34,26 @@ count() {
 }
 
 # Each block: so many clocks, the bytes there, the counters there and back, three
-# latencies. A first block of a loop may bring more along.
-count modelled 1 hdss
-awk -F, 'NR > 1 && $9 != "modelled" { exit 1 }
-	NR > 1 && $3 == "fpga" {
-		clocks = $6 * 256 + 256
-		link = $6 * 4.096 + 2 * 2.048 + 3 * 3
-		us = $8 - $7
-		n++
-		if (us < clocks + link || us > clocks + 276 + 2 * link + 5) {
-			print $0 ": expected " clocks + link " us and a little"
-			exit 1
+# latencies. A first block of a loop may bring more along. Other programs can only make the
+# core slower and the share larger: the least of three runs counts.
+slow=1000
+for _ in 1 2 3; do
+	count modelled 1 hdss
+	awk -F, 'NR > 1 && $9 != "modelled" { exit 1 }
+		NR > 1 && $3 == "fpga" {
+			clocks = $6 * 256 + 256
+			link = $6 * 4.096 + 2 * 2.048 + 3 * 3
+			us = $8 - $7
+			n++
+			if (us < clocks + link || us > clocks + 276 + 2 * link + 5) {
+				print $0 ": expected " clocks + link " us and a little"
+				exit 1
+			}
 		}
-	}
-	END { if (!n) { print "no block on the FPGA"; exit 1 } }' $work/log ||
-	fail "the modelled times of blocks"
-slow=$share
+		END { if (!n) { print "no block on the FPGA"; exit 1 } }' $work/log ||
+		fail "the modelled times of blocks"
+	[ "$share" -ge $slow ] || slow=$share
+done
 count modelled 100000 hdss
 [ "$share" -gt 150 ] || fail "a fast board got $share per mille"
 [ "$slow" -lt 150 ] || fail "a slow board got $slow per mille"
