@@ -17,6 +17,7 @@ libheddle_pure_la_SOURCES += \
 	partition/blocks/hdss_lumps.c \
 	partition/blocks/hdss_share.c \
 	partition/blocks/hdss_memory.c \
+	partition/blocks/hdss_own.c \
 	partition/blocks/hdss_uneven.c \
 	partition/blocks/incremental.c \
 	partition/blocks/logfit.c \

@@ -37,6 +37,7 @@ unit_tests = \
 	tests/unit/hdss \
 	tests/unit/heat2d \
 	tests/unit/hostile \
+	tests/unit/interrupted \
 	tests/unit/kernel_ahead \
 	tests/unit/kernel_analysis \
 	tests/unit/kernel_buses \

@@ -231,6 +231,11 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 /* A first block that took so many times as long as its iterations say had something to do that
  * comes once. */
 #define ONCE 2
+/* Blocks of which one has so many times the iterations of the other tell a start. */
+#define OTHER_SIZE 1.25
+/* Starts that are so much more of a worker's time than its own blocks tell come from costs that are
+ * wrong. */
+#define DOUBTFUL 0.2
 
 /* A block that counts. */
 struct sample {
@@ -936,6 +941,70 @@ static int starts_first(struct fit *fit, const struct costs *equal, const struct
 	return error ? 0 : lines_find(fit, &costs, run, false);
 }
 
+/* An accelerator's blocks that found it without work. */
+struct own_blocks {
+	const struct costs_block *smallest, *largest;
+	double us, count;
+};
+
+/* The start that the blocks tell if all their iterations cost the same. */
+static double own_start(const struct own_blocks *own)
+{
+	const struct costs_block *s = own->smallest, *l = own->largest;
+	double us = (s->us * l->n - l->us * s->n) / (l->n - s->n);
+
+	return fmax(0, fmin(us, fmin(s->us, l->us)));
+}
+
+/* Whether what an accelerator's blocks took is said to be start, although larger ones took longer
+ * in proportion: one long block beside its own, which only its worker saw, made other iterations
+ * look cheap. Costs that leave nothing of the blocks to iterations tell no pace. */
+static int starts_doubt(const struct fit *fit, const struct costs_run *run, bool *doubtful)
+{
+	struct own_blocks *all = calloc(fit->nworkers, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	*doubtful = false;
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		struct own_blocks *own;
+
+		if (!counts(block) || block->follows)
+			continue;
+		own = &all[block->worker];
+		own->us += block->us;
+		own->count++;
+		if (!own->smallest || block->n < own->smallest->n)
+			own->smallest = block;
+		if (!own->largest || block->n > own->largest->n)
+			own->largest = block;
+	}
+	for (unsigned w = 0; w < fit->nworkers && !*doubtful; w++) {
+		const struct own_blocks *own = &all[w];
+
+		if (fit->workers[w].kind == HEDDLE_KIND_CPU || !own->count ||
+		    own->largest->n < OTHER_SIZE * own->smallest->n)
+			continue;
+		*doubtful =
+		    own->count * (fit->workers[w].start.us - own_start(own)) > DOUBTFUL * own->us;
+	}
+	free(all);
+	return 0;
+}
+
+/* What workers take if all iterations cost the same. */
+static int equal_fit(struct fit *fit, struct costs *costs, const struct costs_run *run)
+{
+	costs_init(costs, costs->n);
+	for (unsigned w = 0; w < fit->nworkers; w++)
+		fit->workers[w].start = fit->workers[w].follow = (struct costs_start){0};
+	(void)samples_take(fit, costs, run, 0, NULL);
+	paces_begin(fit);
+	fit->noise = noise_find(fit, fit->room);
+	return lines_find(fit, costs, run, true);
+}
+
 static int learn(struct costs *costs, unsigned known, const struct costs_run *run,
                  struct costs_worker *workers, unsigned nworkers, double *noise)
 {
@@ -947,7 +1016,13 @@ static int learn(struct costs *costs, unsigned known, const struct costs_run *ru
 	if (!error)
 		error = costs_fit(&fit, costs, known, run, NULL);
 	if (!error) {
+		bool doubtful = false;
+
 		error = lines_find(&fit, costs, run, true);
+		if (!error)
+			error = starts_doubt(&fit, run, &doubtful);
+		if (!error && doubtful)
+			error = equal_fit(&fit, costs, run);
 		follows_guess(&fit, run);
 		*noise = fit.noise;
 	}

@@ -465,7 +465,10 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	size = hdss_smaller(size, confirmed_limit(b, worker));
 	if (h->known && size < 2 && blocks_hdss_lumps_next(b, worker))
 		return 0;
-	if (h->lumps.count && !(size = blocks_hdss_lumps_limit(b, worker, size)))
+	if (h->lumps.count)
+		size = blocks_hdss_lumps_limit(b, worker, size);
+	size = blocks_hdss_own_limit(b, worker, size);
+	if (size <= 0)
 		return 0;
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
 }
@@ -536,6 +539,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 		blocks_hdss_compare(b, worker, n, us);
 	else
 		blocks_hdss_uneven_note(b, worker, n, us);
+	blocks_hdss_own_completed(b, worker, iterations, us);
 	w->has -= n;
 	w->answered++;
 	w->latest = (struct heddle_block_point){n, us};

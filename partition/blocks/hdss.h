@@ -4,7 +4,8 @@
  * What the parts of HDSS share: hdss.c learns (adaptive phase), hdss_share.c
  * hands out the rest (completion phase), hdss_uneven.c tells dear iterations from slow
  * workers, hdss_memory.c goes from run to run, hdss_lumps.c leaves dear iterations to fast workers,
- * hdss_crew.c decides whether cores take part.
+ * hdss_own.c bounds what costs may promise of a worker, hdss_crew.c decides whether cores take
+ * part.
  */
 #ifndef HEDDLE_STRATEGY_HDSS_H
 #define HEDDLE_STRATEGY_HDSS_H
@@ -70,6 +71,7 @@ struct hdss_worker {
 	double latest_iterations;          /**< of that */
 	double last;                       /**< iterations of its last block */
 	double size;                       /**< of its next block in the adaptive phase */
+	struct blocks_own own;             /**< see hdss_own.c */
 };
 
 /** The estimate for a worker at one moment, for hdss_share.c. */
@@ -133,6 +135,8 @@ struct hdss {
 	} starts[HEDDLE_NKINDS];
 	/** See hdss_lumps.c. */
 	struct blocks_lumps lumps;
+	double
+	    own_rates; /**< of all workers whose own blocks told one, iterations per microsecond */
 	/** See hdss_crew.c. */
 	struct {
 		bool parked;   /**< cores get no blocks now */
@@ -239,6 +243,16 @@ int blocks_hdss_lumps_learn(const struct heddle_strategy *b, struct blocks_memor
 double blocks_hdss_lumps_limit(struct heddle_strategy *b, unsigned worker, double n);
 /** @return whether the next iteration is long, and one that others should do */
 bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker);
+
+/** What a run's blocks say of their workers, whatever their iterations cost. */
+int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
+void blocks_hdss_own_begin(struct heddle_strategy *b, const struct blocks_memory *memory);
+void blocks_hdss_own_completed(struct heddle_strategy *b, unsigned worker, double n, double us);
+/** @return pace, or a slower one that the accelerator's own blocks tell */
+double blocks_hdss_own_pace(const struct heddle_strategy *b, unsigned worker, double pace);
+/** @return n iterations, or so many that an accelerator does not end far after the others could do
+ * all that is left; below 1: none */
+double blocks_hdss_own_limit(const struct heddle_strategy *b, unsigned worker, double n);
 
 /** A block is done: does it tell that iterations are uneven? Before it counts. */
 void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double n, double us);

@@ -16,9 +16,9 @@
 
 #include "partition/blocks/hdss.h"
 
-/* Accelerators below this part of all will not be faster than all, although beside cores they may
- * look several times slower than they are alone. The smaller their part is, the sooner a trial
- * shows that it fails. */
+/* Accelerators below this part of all, by costs and paces or by their blocks alone, will not be
+ * faster than all, although beside cores they may look several times slower than they are alone.
+ * The smaller their part is, the sooner a trial shows that it fails. */
 #define LEAST_PART (1 / 10.0)
 /* Gains below this part may be noise. */
 #define GAIN 1.03
@@ -54,7 +54,7 @@ static double look_us(const struct heddle_strategy *b, unsigned worker, double r
 static bool trial_pays(const struct heddle_strategy *b, double run, double cost, double *from)
 {
 	const struct hdss *h = b->state;
-	double cores = 0, accelerators = 0, missed = 0, starts = 0, part;
+	double cores = 0, accelerators = 0, missed = 0, starts = 0, own = 0, part;
 
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		double pace = h->worker[w].pace;
@@ -65,6 +65,7 @@ static bool trial_pays(const struct heddle_strategy *b, double run, double cost,
 
 			if (pace <= 0)
 				return false;
+			own += h->worker[w].own.rate;
 			missed = hdss_larger(missed, us / run);
 			if (!h->worker[w].pipelined)
 				starts = hdss_larger(starts, start / us);
@@ -72,7 +73,8 @@ static bool trial_pays(const struct heddle_strategy *b, double run, double cost,
 		if (pace > 0)
 			*(hdss_is_core(b, w) ? &cores : &accelerators) += 1 / pace;
 	}
-	if (cores <= 0 || accelerators < LEAST_PART * (cores + accelerators))
+	if (cores <= 0 || accelerators < LEAST_PART * (cores + accelerators) ||
+	    own < LEAST_PART * h->own_rates)
 		return false;
 	part = cores / (cores + accelerators);
 	*from = hdss_smaller(1, cost / (part * (1 - part)));

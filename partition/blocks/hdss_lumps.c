@@ -213,7 +213,8 @@ static bool in_time(const struct heddle_strategy *b, unsigned worker,
 }
 
 /* Whether the worker would end the lump after all others, and another one would in this part of the
- * time. That one will ask if it has work under way, or has not asked yet. */
+ * time. That one will ask if it has work under way, or has not asked yet. It would get all of the
+ * lump. */
 static bool is_left(const struct heddle_strategy *b, unsigned worker,
                     const struct blocks_lump *lump, double part)
 {
@@ -227,7 +228,8 @@ static bool is_left(const struct heddle_strategy *b, unsigned worker,
 
 		if (w != worker && !other->retired && !other->guessed && other->pace > 0 &&
 		    (b->workers[w].under_way || !h->worker[w].asked) &&
-		    done_at(b, w, lump) < h->now + part * (done - h->now))
+		    done_at(b, w, lump) < h->now + part * (done - h->now) &&
+		    blocks_hdss_own_limit(b, w, lump->n) >= lump->n)
 			return true;
 	}
 	return false;

@@ -73,6 +73,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 		if (worker->time.pace > 0 && worker->largest.n > 0)
 			worker_remember(&h->worker[w], worker, memory->crew.all_us);
 	}
+	blocks_hdss_own_begin(b, memory);
 	blocks_hdss_crew_begin(b, memory);
 }
 
@@ -94,7 +95,7 @@ double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, 
 	if (w->pace <= 0)
 		return pace;
 	/* Iterations that cost more than expected may go on. Those that cost less may not. */
-	return w->pace * exp(w->shift + hdss_larger(0, h->level));
+	return blocks_hdss_own_pace(b, worker, w->pace * exp(w->shift + hdss_larger(0, h->level)));
 }
 
 /* A block took longer or shorter than expected. What other workers saw, too, is a matter of the
@@ -310,6 +311,8 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	}
 	if (!error)
 		largest_learn(h, memory);
+	if (!error)
+		error = blocks_hdss_own_learn(b, memory);
 	if (!error && !memory->runs)
 		memory->error = unequal(h, memory);
 	/* It is not known where the blocks were: what they took tells of their workers alone. */

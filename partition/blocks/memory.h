@@ -17,6 +17,14 @@ struct blocks_memory_worker {
 	struct heddle_block_point largest; /**< block; its size is work */
 	double most;                       /**< iterations of a block */
 	bool pipelined;                    /**< had a block while another one was under way */
+	/** What its blocks took, as if all iterations cost the same. */
+	struct blocks_own {
+		double rate; /**< with all that blocks cost; 0: nothing is known */
+		double pace; /**< of an accelerator's iterations, no longer than its blocks tell; 0:
+		              * nothing is known */
+		bool sized;  /**< blocks of different sizes told what they cost beside iterations */
+		struct heddle_block_point largest; /**< block of the latest run */
+	} own;
 };
 
 /** Strategies that auto chooses among; the first one is hdss. */

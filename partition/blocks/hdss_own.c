@@ -1,0 +1,174 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * HDSS: what a worker's own blocks say of it, as if all iterations cost the same. What earlier runs
+ * told of costs may be wrong: a block that another program interrupted, or that was mostly start,
+ * looks like dear iterations, and a slow accelerator beside it looks fast. So no block is given to
+ * an accelerator that ends far after the others could do all that is left, by what the blocks of
+ * each took.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "partition/blocks/hdss.h"
+
+/* Iterations may cost differently: a block may take so many times as long as the others would take
+ * for all that is left. But not while it is not known how much of the time of the worker's blocks
+ * was start. */
+#define FAR_AFTER 4
+/* Blocks of which one has so many times the iterations of the other tell a start. */
+#define OTHER_SIZE 1.25
+/* Nor are iterations believed to cost an accelerator less than this part of what its best block
+ * tells. */
+#define CHEAPEST (1 / 8.0)
+/* The best pace of earlier runs may be so many times as long now, after each run. */
+#define FORGOTTEN 2
+/* What is left for iterations of a block's time at the least. */
+#define LEAST_PART 0.001
+/* Blocks that took so many times as long as the mean, for each iteration, are left out of it, in so
+ * many rounds. */
+#define FAR_ABOVE 1.5
+#define ROUNDS 3
+
+/* Of the blocks of a worker. */
+struct sums {
+	double n, us;
+	double pace;  /* mean of the round before */
+	double least; /* pace of a block */
+	const struct costs_block *smallest, *largest;
+};
+
+static bool counts(const struct heddle_strategy *b, const struct costs_block *block)
+{
+	return block->worker < b->nworkers && block->n && block->us > 0 && !block->once;
+}
+
+static void block_add(struct sums *s, const struct costs_block *block)
+{
+	if (!s->largest || block->us < s->least * block->n)
+		s->least = block->us / block->n;
+	if (!s->smallest || block->n < s->smallest->n)
+		s->smallest = block;
+	if (!s->largest || block->n > s->largest->n)
+		s->largest = block;
+	if (s->pace > 0 && block->us > FAR_ABOVE * s->pace * block->n)
+		return;
+	s->n += block->n;
+	s->us += block->us;
+}
+
+/* A line through two blocks. Of one size alone it is not known what was start. */
+static struct blocks_own line(struct heddle_block_point a, struct heddle_block_point b,
+                              double least)
+{
+	bool sized = b.n >= OTHER_SIZE * a.n;
+	double pace = sized ? (b.us - a.us) / (b.n - a.n) : least;
+
+	return (struct blocks_own){.pace =
+	                               hdss_larger(LEAST_PART * least, hdss_smaller(pace, least)),
+	                           .sized = sized,
+	                           .largest = b};
+}
+
+/* Where blocks of a run have one size, the runs before may tell more. Nor is what they told
+ * forgotten at once: all blocks of a run may be where iterations are dear. */
+static struct blocks_own accelerator_own(const struct blocks_own *before, const struct sums *s)
+{
+	struct heddle_block_point a = {s->smallest->n, s->smallest->us};
+	struct heddle_block_point b = {s->largest->n, s->largest->us};
+	struct blocks_own own = line(a, b, s->least);
+
+	if (before->pace <= 0)
+		return own;
+	if (!own.sized && !before->sized)
+		return before->largest.n < b.n ? line(before->largest, b, s->least)
+		                               : line(a, before->largest, s->least);
+	if (!own.sized)
+		own.pace = before->pace;
+	else if (before->sized)
+		own.pace = hdss_smaller(own.pace, FORGOTTEN * before->pace);
+	own.sized = true;
+	return own;
+}
+
+int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
+{
+	const struct hdss *h = b->state;
+	const struct costs_run *run = &h->run_blocks;
+	struct sums *sums = calloc(b->nworkers, sizeof(*sums));
+
+	if (!sums)
+		return -ENOMEM;
+	for (int round = 0; round < ROUNDS; round++) {
+		for (unsigned w = 0; w < b->nworkers; w++) {
+			sums[w].pace = sums[w].n > 0 ? sums[w].us / sums[w].n : 0;
+			sums[w].n = sums[w].us = 0;
+		}
+		for (unsigned i = 0; i < run->count; i++)
+			if (counts(b, &run->blocks[i]))
+				block_add(&sums[run->blocks[i].worker], &run->blocks[i]);
+	}
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct sums *s = &sums[w];
+
+		if (!s->largest)
+			continue;
+		memory->workers[w].own = hdss_is_core(b, w) ? (struct blocks_own){0}
+		                                            : accelerator_own(&h->worker[w].own, s);
+		memory->workers[w].own.rate = s->n > 0 ? s->n / s->us : 1 / s->pace;
+	}
+	free(sums);
+	return 0;
+}
+
+void blocks_hdss_own_begin(struct heddle_strategy *b, const struct blocks_memory *memory)
+{
+	struct hdss *h = b->state;
+
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		h->worker[w].own = memory->workers[w].own;
+		h->own_rates += h->worker[w].own.rate;
+	}
+}
+
+/* Where iterations are cheaper now, what earlier runs told bounds no longer. */
+void blocks_hdss_own_completed(struct heddle_strategy *b, unsigned worker, double n, double us)
+{
+	struct blocks_own *own = &((struct hdss *)b->state)->worker[worker].own;
+
+	own->pace = hdss_smaller(own->pace, us / n);
+}
+
+double blocks_hdss_own_pace(const struct heddle_strategy *b, unsigned worker, double pace)
+{
+	const struct blocks_own *own = &((const struct hdss *)b->state)->worker[worker].own;
+	double left;
+
+	if (!own->sized)
+		return pace;
+	left = hdss_left(b);
+	return left > 0 ? hdss_larger(pace, CHEAPEST * own->pace * b->remaining / left) : pace;
+}
+
+double blocks_hdss_own_limit(const struct heddle_strategy *b, unsigned worker, double n)
+{
+	const struct hdss *h = b->state;
+	const struct blocks_own *own = &h->worker[worker].own;
+	double others = h->own_rates - own->rate, most;
+
+	if (!h->known || own->pace <= 0 || others <= 0)
+		return n;
+	most = b->remaining / others;
+	if (own->sized) {
+		most *= FAR_AFTER / own->pace;
+		return most < 1 ? 0 : hdss_smaller(n, most);
+	}
+	/* Another size tells the start. */
+	most /= own->pace;
+	if (most < OTHER_SIZE * own->largest.n)
+		most = hdss_smaller(most, own->largest.n / 2);
+	return hdss_smaller(n, hdss_larger(1, most));
+}

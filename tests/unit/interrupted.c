@@ -1,0 +1,237 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Cores that another program interrupts beside an accelerator that is far slower than they are. The
+ * interrupted blocks look like dear iterations, and the accelerator's beside them like those of a
+ * fast worker. The next runs must not believe it.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include <heddle/strategy.h>
+
+#include "partition/blocks/memory.h"
+#include "partition/blocks/strategy.h"
+#include "tests/unit/test.h"
+
+#define N 2198
+#define MOST_WORKERS 16
+#define MOST_PAUSES 4
+
+/* Blocks of the first loop that a process ran, on a core (1) beside an FPGA at 1 MHz (0): worker,
+ * iterations, begin and end in microseconds. Twice the core was interrupted for 8 ms. */
+static const struct {
+	unsigned worker;
+	size_t n;
+	double begin, end;
+} blocks_log[] = {
+    {0, 32, 0.000, 8859.170},       {1, 1, 0.000, 9.734},           {1, 3, 9.734, 27.040},
+    {1, 12, 27.040, 43.425},        {1, 67, 43.425, 126.408},       {1, 116, 126.408, 269.540},
+    {1, 237, 269.540, 593.320},     {1, 346, 593.320, 9549.647},    {1, 60, 9549.647, 9624.808},
+    {0, 73, 9549.647, 28810.751},   {1, 60, 9624.808, 9711.917},    {1, 62, 9711.917, 9790.744},
+    {1, 65, 9790.744, 9872.125},    {1, 71, 9872.125, 9960.596},    {1, 79, 9960.596, 10058.411},
+    {1, 92, 10058.411, 10193.941},  {1, 109, 10193.941, 10360.889}, {1, 130, 10360.889, 10542.108},
+    {1, 155, 10542.108, 10733.752}, {1, 186, 10733.752, 19022.980}, {1, 38, 19022.980, 19070.500},
+    {1, 41, 19070.500, 19121.877},  {1, 45, 19121.877, 19179.032},  {1, 51, 19179.032, 19242.616},
+    {1, 33, 19242.616, 19482.381},  {1, 34, 19482.381, 19524.804},
+};
+
+#define NLOG (sizeof(blocks_log) / sizeof(blocks_log[0]))
+
+/* An accelerator, worker 0, and cores: what a block costs beside its iterations, and one of these;
+ * what a worker's first block takes more. Cores pause at some times. */
+struct machine {
+	unsigned nworkers;
+	double start[MOST_WORKERS], pace[MOST_WORKERS], once[MOST_WORKERS];
+	unsigned npauses, who[MOST_PAUSES];
+	double at[MOST_PAUSES], us[MOST_PAUSES];
+};
+
+static struct heddle_strategy *strategy_make(unsigned nworkers)
+{
+	struct heddle_strategy_worker given[MOST_WORKERS] = {{.kind = HEDDLE_KIND_FPGA}};
+	struct heddle_strategy_problem problem = {.n = N, .nworkers = nworkers, .workers = given};
+	struct heddle_strategy *strategy;
+
+	for (unsigned w = 1; w < nworkers; w++)
+		given[w].kind = HEDDLE_KIND_CPU;
+	assert_int_equal(heddle_strategy_create("hdss", &problem, &strategy), 0);
+	return strategy;
+}
+
+static double end_of(const struct machine *m, unsigned worker, size_t n, bool first, double begin)
+{
+	double end = begin + m->start[worker] + n * m->pace[worker];
+
+	end += first ? m->once[worker] : 0;
+	for (unsigned p = 0; p < m->npauses; p++)
+		if (m->who[p] == worker && m->at[p] >= begin && m->at[p] < end)
+			end += m->us[p];
+	return end;
+}
+
+struct runner {
+	size_t has;
+	bool began;
+	double begin, end;
+};
+
+static void ask(const struct machine *m, struct heddle_strategy *strategy, struct runner *runners,
+                unsigned worker, double now)
+{
+	struct runner *r = &runners[worker];
+
+	if (r->has || !(r->has = heddle_strategy_next(strategy, worker)))
+		return;
+	r->begin = now;
+	r->end = end_of(m, worker, r->has, !r->began, now);
+	r->began = true;
+}
+
+/* @return what a run takes, microseconds */
+static double run(const struct machine *m, struct blocks_memory **memory)
+{
+	struct heddle_strategy *strategy = strategy_make(m->nworkers);
+	struct runner runners[MOST_WORKERS] = {{0}};
+	double now = 0;
+
+	if (*memory)
+		blocks_memory_use(strategy, *memory);
+	for (unsigned next = 0; next < m->nworkers;) {
+		/* The worker that is done comes first. */
+		ask(m, strategy, runners, next, now);
+		next = m->nworkers;
+		for (unsigned w = 0; w < m->nworkers; w++) {
+			ask(m, strategy, runners, w, now);
+			if (runners[w].has &&
+			    (next == m->nworkers || runners[w].end < runners[next].end))
+				next = w;
+		}
+		if (next == m->nworkers)
+			break;
+		now = runners[next].end;
+		heddle_strategy_completed(strategy, next, runners[next].has,
+		                          now - runners[next].begin);
+		runners[next].has = 0;
+	}
+	assert_int_equal(heddle_strategy_remaining(strategy), 0);
+	(void)blocks_memory_learn(strategy, memory);
+	heddle_strategy_destroy(strategy);
+	return now;
+}
+
+/* Gives the blocks of the log, whatever the strategy wishes, and learns from them. */
+static struct blocks_memory *log_learn(void)
+{
+	struct heddle_strategy *strategy = strategy_make(2);
+	struct blocks_memory *memory = NULL;
+	size_t given = 0, under_way[2];
+	bool busy[2] = {false};
+
+	for (size_t done = 0; done < NLOG; done++) {
+		unsigned w;
+
+		for (; given < NLOG && !busy[blocks_log[given].worker]; given++) {
+			w = blocks_log[given].worker;
+			strategy->workers[w].given.minimum = blocks_log[given].n;
+			strategy->workers[w].given.maximum = blocks_log[given].n;
+			assert_int_equal(heddle_strategy_next(strategy, w), blocks_log[given].n);
+			under_way[w] = given;
+			busy[w] = true;
+		}
+		w = busy[0] && (!busy[1] ||
+		                blocks_log[under_way[0]].end < blocks_log[under_way[1]].end)
+		        ? 0
+		        : 1;
+		heddle_strategy_completed(strategy, w, blocks_log[under_way[w]].n,
+		                          blocks_log[under_way[w]].end -
+		                              blocks_log[under_way[w]].begin);
+		busy[w] = false;
+	}
+	assert_int_equal(blocks_memory_learn(strategy, &memory), 0);
+	heddle_strategy_destroy(strategy);
+	return memory;
+}
+
+/* The core alone takes 2.9 ms. The second run took 116 ms: the FPGA had 446 iterations in one
+ * block. */
+static void test_log(void **state)
+{
+	struct machine m = {.nworkers = 2, .start = {17, 1.3}, .pace = {262, 1.28}};
+	struct blocks_memory *memory = log_learn();
+	double ratio = memory->workers[0].time.pace / memory->workers[1].time.pace;
+
+	(void)state;
+	print_message("the FPGA is found to be %.0f times as slow as the core\n", ratio);
+	assert_true(ratio > 150 && ratio < 300);
+	for (int r = 2; r <= 6; r++) {
+		double us = run(&m, &memory);
+
+		print_message("run %d takes %.0f us\n", r, us);
+		assert_true(us < 1.2 * N * m.pace[1]);
+	}
+	free(memory);
+}
+
+/* Accelerators that are 20 to 400 times as slow as a core, one to three interruptions of 4 to 12 ms
+ * in the first run. */
+static struct machine machine_draw(unsigned cores)
+{
+	struct machine m = {.nworkers = 1 + cores, .npauses = 1 + drand48() * 3};
+	double ideal = N * 1.3 / cores;
+
+	m.start[0] = 9 + 20 * drand48();
+	m.pace[0] = 1.3 * 20 * pow(20, drand48());
+	for (unsigned w = 1; w <= cores; w++) {
+		m.start[w] = 1 + 2 * drand48();
+		m.pace[w] = 1.3 * (0.98 + 0.04 * drand48());
+		m.once[w] = 8 * drand48();
+	}
+	for (unsigned p = 0; p < m.npauses; p++) {
+		m.at[p] = 2 * drand48() * drand48() * ideal;
+		m.us[p] = 8000 * (0.5 + drand48());
+		m.who[p] = 1 + (unsigned)(drand48() * cores);
+	}
+	return m;
+}
+
+static void test_drawn(void **state)
+{
+	static const unsigned cores[] = {1, 3, 12};
+
+	(void)state;
+	srand48(test_seed());
+	for (int c = 0; c < 3; c++) {
+		double sum = 0, worst = 0;
+
+		for (int i = 0; i < 300; i++) {
+			struct machine m = machine_draw(cores[c]);
+			struct blocks_memory *memory = NULL;
+
+			run(&m, &memory);
+			m.npauses = 0;
+			for (int r = 2; r <= 4; r++) {
+				double ratio = run(&m, &memory) / (N * 1.3 / cores[c]);
+
+				sum += ratio / 900;
+				worst = fmax(worst, ratio);
+			}
+			free(memory);
+		}
+		print_message("%u cores: later runs take %.2f of the cores' time, at worst %.1f\n",
+		              cores[c], sum, worst);
+		assert_true(sum < 1.6);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_log),
+	    cmocka_unit_test(test_drawn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
