@@ -36,6 +36,8 @@
  * answer, and short blocks have more starts, which a pipeline hides. At its beginning, which takes
  * some time, accelerators may be so far behind what all would have done. */
 #define TRIAL_COST 0.015
+/* They are asked for all of it before more than this part of that time has passed. */
+#define EARLY 0.5
 /* Their blocks are at most this part of the run then, or so many times what they cost beside their
  * iterations. */
 #define LOOK_PART 0.02
@@ -77,7 +79,7 @@ static bool trial_pays(const struct heddle_strategy *b, double run, double cost,
 	    own < LEAST_PART * h->own_rates)
 		return false;
 	part = cores / (cores + accelerators);
-	*from = hdss_smaller(1, cost / (part * (1 - part)));
+	*from = hdss_smaller(1, EARLY * cost / (part * (1 - part)));
 	return missed * part + starts * (1 - part) <= cost;
 }
 

@@ -742,6 +742,31 @@ static void test_not_crowded(void **state)
 	memories_free(memories);
 }
 
+/* Where cores slow nobody accelerators fall behind at once: cores miss little of the third run. */
+static void test_trial_fails_soon(void **state)
+{
+	double sum = 0;
+
+	(void)state;
+	for (unsigned cores = 4; cores <= 20; cores++) {
+		struct replay_worker workers[MAXWORKERS];
+		struct blocks_memory *memories[2] = {NULL};
+		struct replay_machine machine;
+		double us, without;
+
+		work_fill(0, 1, 1);
+		machine = machine_make(workers, cores, 36);
+		for (unsigned w = 0; w < machine.nworkers; w++)
+			workers[w].rate /= 5;
+		for (unsigned rep = 1; rep <= 3; rep++)
+			repeat_both(&machine, memories, &us, &without);
+		sum += us / without / 17;
+		memories_free(memories);
+	}
+	print_message("third runs take %.4f times as long as without a trial\n", sum);
+	assert_true(sum < 1.02);
+}
+
 /* Runs that take half as long or twice as long as others, by their iterations: one that is short
  * without cores says nothing against cores. */
 static void test_not_crowded_unlike(void **state)
@@ -1280,6 +1305,7 @@ int main(void)
 	    cmocka_unit_test(test_short),
 	    cmocka_unit_test(test_changed),
 	    cmocka_unit_test(test_trial_tells),
+	    cmocka_unit_test(test_trial_fails_soon),
 	    cmocka_unit_test(test_long_starts),
 	    cmocka_unit_test(test_transfers_overlap),
 	    cmocka_unit_test(test_hidden_starts),
