@@ -941,7 +941,7 @@ static int starts_first(struct fit *fit, const struct costs *equal, const struct
 	return error ? 0 : lines_find(fit, &costs, run, false);
 }
 
-/* An accelerator's blocks that found it without work. */
+/* An accelerator's blocks that found it without work, and the time of all of its blocks. */
 struct own_blocks {
 	const struct costs_block *smallest, *largest;
 	double us, count;
@@ -970,10 +970,12 @@ static int starts_doubt(const struct fit *fit, const struct costs_run *run, bool
 		const struct costs_block *block = &run->blocks[i];
 		struct own_blocks *own;
 
-		if (!counts(block) || block->follows)
+		if (!counts(block))
 			continue;
 		own = &all[block->worker];
 		own->us += block->us;
+		if (block->follows)
+			continue;
 		own->count++;
 		if (!own->smallest || block->n < own->smallest->n)
 			own->smallest = block;

@@ -13,6 +13,7 @@
 #include <heddle/strategy.h>
 
 #include "partition/blocks/memory.h"
+#include "partition/blocks/replay.h"
 #include "partition/blocks/strategy.h"
 #include "tests/unit/test.h"
 
@@ -226,11 +227,53 @@ static void test_drawn(void **state)
 	}
 }
 
+#define DEVICES 8
+#define CORES 128
+
+/* Accelerators whose dear first blocks and short last ones found them without work: all others
+ * follow in a pipeline, and tell that the costs are right. */
+static void test_dear_begin_of_pipelines(void **state)
+{
+	static const double speeds[DEVICES] = {80, 60, 48, 36, 30, 24, 16, 8};
+	static struct replay_worker workers[DEVICES + CORES];
+	static double work[400001];
+	struct replay_machine machine = {.n = 400000, .workers = workers, .work = work};
+
+	(void)state;
+	machine.nworkers = DEVICES + CORES;
+	for (size_t i = 0; i < machine.n; i++)
+		work[i + 1] = work[i] + (i < machine.n / 100 ? 50 : 1) / 1.49;
+	for (unsigned w = 0; w < machine.nworkers; w++)
+		workers[w] = (struct replay_worker){.given.kind = w < DEVICES ? HEDDLE_KIND_CUDA
+		                                                              : HEDDLE_KIND_CPU,
+		                                    .rate = (w < DEVICES ? speeds[w] : 1) * 4 / 430,
+		                                    .overhead_us = w < DEVICES ? 50 : 3,
+		                                    .depth = w < DEVICES ? 2 : 1,
+		                                    .noise = 0.05};
+	for (unsigned seed = 1; seed < 5; seed++) {
+		struct blocks_memory *memory = NULL;
+
+		machine.memory = &memory;
+		for (unsigned r = 1; r <= 4; r++) {
+			struct replay_result result;
+
+			machine.seed = seed + (6 - r) * 1000003UL;
+			assert_int_equal(replay_run("hdss", &machine, &result), 0);
+			print_message("run %u: %.3f of the ideal\n", r,
+			              result.ideal_us / result.makespan_us);
+			assert_true(result.ideal_us > 0.9 * result.makespan_us);
+			replay_free(&result);
+		}
+		free(memory);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_log),
 	    cmocka_unit_test(test_drawn),
+	    cmocka_unit_test(test_dear_begin_of_pipelines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
