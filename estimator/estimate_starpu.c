@@ -63,18 +63,13 @@ static double cell_median(const struct estimate_cell *cell)
 /* How far a median may be off: twice its standard error, about. */
 static double cell_spread(const struct estimate_cell *cell)
 {
-	const double *us = cell->measured.recent;
+	const double *us = cell->measured.sorted;
 	unsigned n = cell->measured.count;
-	double low = us[0], high = us[0];
 
 	n = n < HEDDLE_ROBUST_RECENT ? n : HEDDLE_ROBUST_RECENT;
 	if (n < HEDDLE_HISTORY_SAMPLES)
 		return 0;
-	for (unsigned i = 1; i < n; i++) {
-		low = fmin(low, us[i]);
-		high = fmax(high, us[i]);
-	}
-	return log(high / low) / sqrt(n);
+	return us[n - 1] > us[0] ? log(us[n - 1] / us[0]) / sqrt(n) : 0;
 }
 
 /* ---- what follows from other parameters and devices ---- */
@@ -195,13 +190,12 @@ double heddle_estimate_apart(struct starpu_task *task, int worker)
 
 /* Of the first task, the sizes of its data and the operations that it states: how times grow with
  * parameters is expected to follow them. What has no place counts with the last. */
-static void work_note(struct estimate_slot *slot, struct starpu_task *task)
+static void first_work_note(struct estimate_slot *slot, struct starpu_task *task)
 {
 	unsigned nbuffers = STARPU_TASK_GET_NBUFFERS(task);
 	double sizes[HEDDLE_HISTORY_SIZES] = {0};
 
-	if (atomic_load_explicit(&slot->sized, memory_order_relaxed) ||
-	    atomic_exchange(&slot->sized, true))
+	if (atomic_exchange(&slot->sized, true))
 		return;
 	for (unsigned i = 0; i < nbuffers; i++)
 		sizes[i < HEDDLE_HISTORY_SIZES ? i : HEDDLE_HISTORY_SIZES - 1] +=
@@ -212,10 +206,16 @@ static void work_note(struct estimate_slot *slot, struct starpu_task *task)
 	pthread_mutex_unlock(&slot->codelet->mutex);
 }
 
+static inline void work_note(struct estimate_slot *slot, struct starpu_task *task)
+{
+	if (!atomic_load_explicit(&slot->sized, memory_order_relaxed))
+		first_work_note(slot, task);
+}
+
 /* ---- asking ---- */
 
-static bool estimate_read(struct estimate_slot *slot, unsigned class,
-                          struct heddle_estimate *estimate)
+static inline bool estimate_read(struct estimate_slot *slot, unsigned class,
+                                 struct heddle_estimate *estimate)
 {
 	struct estimate_cell *cell = &slot->cells[class];
 
@@ -242,11 +242,14 @@ uint64_t heddle_estimate_name(unsigned long key)
 static unsigned estimates_read(struct estimate_slot *slot, unsigned n,
                                struct heddle_estimate *estimates)
 {
-	unsigned known = 0;
+	unsigned known = 0, classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
 
-	memset(estimates, 0, n * sizeof(*estimates));
-	for (unsigned c = 0; slot && c < n && c < HEDDLE_DEVICE_CLASSES; c++)
+	if (!slot)
+		classes = 0;
+	for (unsigned c = 0; c < classes; c++)
 		known |= (unsigned)estimate_read(slot, c, &estimates[c]) << c;
+	for (unsigned c = classes; c < n; c++)
+		estimates[c] = (struct heddle_estimate){0};
 	return known;
 }
 

@@ -8,10 +8,34 @@
 
 #include "estimator/robust.h"
 
+/* @return how many are left */
+static unsigned sorted_remove(struct heddle_robust *robust, double us)
+{
+	unsigned i = 0;
+
+	while (robust->sorted[i] < us)
+		i++;
+	for (; i + 1 < HEDDLE_ROBUST_RECENT; i++)
+		robust->sorted[i] = robust->sorted[i + 1];
+	return HEDDLE_ROBUST_RECENT - 1;
+}
+
+static void sorted_insert(struct heddle_robust *robust, unsigned n, double us)
+{
+	for (; n && robust->sorted[n - 1] > us; n--)
+		robust->sorted[n] = robust->sorted[n - 1];
+	robust->sorted[n] = us;
+}
+
 void heddle_robust_add(struct heddle_robust *robust, double us)
 {
+	unsigned n = robust->count;
+
 	if (!(us > 0) || !isfinite(us))
 		return;
+	if (robust->count >= HEDDLE_ROBUST_RECENT)
+		n = sorted_remove(robust, robust->recent[robust->count % HEDDLE_ROBUST_RECENT]);
+	sorted_insert(robust, n, us);
 	robust->recent[robust->count++ % HEDDLE_ROBUST_RECENT] = us;
 	/* Once around: the count goes on without ever looking young again. */
 	if (!robust->count)
@@ -48,5 +72,7 @@ double heddle_robust_latest(const double *ring, unsigned count, unsigned room)
 
 double heddle_robust_us(const struct heddle_robust *robust)
 {
-	return heddle_robust_latest(robust->recent, robust->count, HEDDLE_ROBUST_RECENT);
+	unsigned n = robust->count < HEDDLE_ROBUST_RECENT ? robust->count : HEDDLE_ROBUST_RECENT;
+
+	return n ? robust->sorted[(n - 1) / 2] : 0;
 }

@@ -16,6 +16,7 @@
 struct heddle_robust {
 	unsigned count; /**< measurements ever */
 	double recent[HEDDLE_ROBUST_RECENT];
+	double sorted[HEDDLE_ROBUST_RECENT]; /**< the same, the least first */
 };
 
 /** Adds a measurement, µs, above 0 and finite; others are ignored. */

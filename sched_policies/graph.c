@@ -185,8 +185,7 @@ static void node_learn(struct heddle_graph *graph, struct node *node, void *task
 	int type = id ? type_find(graph, id) : -1;
 
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-		if (us[k] > 0)
-			least = fmin(least, us[k]);
+		least = us[k] > 0 && us[k] < least ? us[k] : least;
 	/* Where nothing is known, ranks count tasks. */
 	node->us = isinf(least) ? 1 : least;
 	if (type >= 0)

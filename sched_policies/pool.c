@@ -18,6 +18,9 @@
 /* Queuees that are looked at one by one to add up their loads. */
 #define QUEUES_ADDED 256
 
+/* Costs nearer to 0 stand for times that are no subnormal numbers. */
+#define MOST_QUICKLY 8000
+
 /* The order of all queues, whoever can run them. */
 #define ALL HEDDLE_POOL_CLASSES
 
@@ -75,7 +78,26 @@ int heddle_pool_cost(double us)
 
 double heddle_pool_us(int cost)
 {
-	return cost == HEDDLE_POOL_NO_COST ? 0 : exp2(cost / 8.);
+	/* exp2(i / 8.) */
+	static const double steps[] = {0x1p+0,
+	                               0x1.172b83c7d517bp+0,
+	                               0x1.306fe0a31b715p+0,
+	                               0x1.4bfdad5362a27p+0,
+	                               0x1.6a09e667f3bcdp+0,
+	                               0x1.8ace5422aa0dbp+0,
+	                               0x1.ae89f995ad3adp+0,
+	                               0x1.d5818dcfba487p+0};
+	double us;
+	uint64_t bits;
+
+	if (cost == HEDDLE_POOL_NO_COST)
+		return 0;
+	if (cost <= -MOST_QUICKLY || cost >= MOST_QUICKLY)
+		return exp2(cost / 8.);
+	memcpy(&bits, &steps[cost & 7], sizeof(bits));
+	bits += (uint64_t)(cost >> 3) << 52;
+	memcpy(&us, &bits, sizeof(us));
+	return us;
 }
 
 void heddle_pool_key_init(struct heddle_pool_key *key)
@@ -304,9 +326,7 @@ static bool key_equal(const struct heddle_pool_key *a, const struct heddle_pool_
 	if (a->priority != b->priority || a->rank != b->rank || a->tag != b->tag ||
 	    a->type != b->type)
 		return false;
-	if (a->type)
-		return key_classes(a) == key_classes(b);
-	return key_same_value(a, b);
+	return key_same_value(a, b) || (a->type && key_classes(a) == key_classes(b));
 }
 
 static struct queue *queue_get(struct heddle_pool *pool, const struct heddle_pool_key *key)
@@ -355,8 +375,13 @@ void heddle_pool_destroy(struct heddle_pool *pool)
 /* Adds (or takes off) the costs of n items of a queue. */
 static void load_add(struct heddle_pool *pool, const struct queue *queue, double n)
 {
-	for (unsigned k = 0; queue->costs && k < HEDDLE_POOL_CLASSES; k++)
-		pool->load[k] += n * queue->us[k];
+	double *restrict load = pool->load;
+	const double *restrict us = queue->us;
+
+	if (!queue->costs)
+		return;
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		load[k] += n * us[k];
 }
 
 /* Gives a queue another place; it keeps its classes, so there is room for it. */

@@ -68,6 +68,13 @@ struct ready_type {
 	unsigned short loaded[HEDDLE_POOL_CLASSES];
 	unsigned long looked; /**< number of the plan that looked at it last */
 	bool moves;           /**< that has found out something new */
+	/** What keys were given last, and of what. */
+	struct ready_valued {
+		unsigned runs;    /**< bit k: class k can run them; 0: none was given any yet */
+		unsigned unknown; /**< bit k: nothing is known of class k */
+		double us[HEDDLE_POOL_CLASSES], spread[HEDDLE_POOL_CLASSES];
+		int gain[HEDDLE_POOL_CLASSES], cost[HEDDLE_POOL_CLASSES];
+	} valued;
 	/** Time of a trial so far, or a time that the estimator wants confirmed first. */
 	double trial_us[HEDDLE_POOL_CLASSES];
 };
@@ -129,6 +136,7 @@ struct ready_worker {
 	struct {
 		unsigned long type;
 		int cost;
+		double least_us, most_us; /* surely within one step of it */
 		double at_us;
 	} published[READY_PUBLISHED]; /**< costs that this worker gave the pool last */
 } __attribute__((aligned(64)));

@@ -161,11 +161,14 @@ static bool published_already(const struct ready_worker *worker, unsigned long t
                               const struct heddle_estimate *estimate)
 {
 	size_t place = ready_type_place(type, READY_PUBLISHED);
-	int cost = heddle_pool_cost(estimate->us),
-	    change = abs(worker->published[place].cost - cost);
+	int change;
 
 	if (estimate->source <= HEDDLE_ESTIMATE_NEIGHBOURS || worker->published[place].type != type)
 		return false;
+	if (estimate->us >= worker->published[place].least_us &&
+	    estimate->us <= worker->published[place].most_us)
+		return true;
+	change = abs(worker->published[place].cost - heddle_pool_cost(estimate->us));
 	return change <= 1 || (change < heddle_pool_cost(2) - heddle_pool_cost(1) &&
 	                       worker->done_us < worker->published[place].at_us + REPORT_EVERY);
 }
@@ -177,6 +180,8 @@ static void published_note(struct ready_worker *worker, unsigned long type,
 
 	worker->published[place].type = type;
 	worker->published[place].cost = heddle_pool_cost(estimate->us);
+	worker->published[place].least_us = heddle_pool_us(worker->published[place].cost - 1);
+	worker->published[place].most_us = heddle_pool_us(worker->published[place].cost + 1);
 	worker->published[place].at_us = worker->done_us;
 }
 

@@ -240,10 +240,9 @@ void ready_plan_learned(struct ready_context *c, bool ranks, bool first)
 /* Tasks of about the same rank share a queue of the pool. */
 static int rank_round(double us)
 {
-	int rank = us < INT_MAX ? (int)us : INT_MAX, bits = 0;
+	int rank = us < INT_MAX ? (int)us : INT_MAX;
+	int bits = rank >> RANK_BITS ? 32 - __builtin_clz(rank) - RANK_BITS : 0;
 
-	while (rank >> bits >> RANK_BITS)
-		bits++;
 	return rank >> bits << bits;
 }
 

@@ -346,23 +346,62 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 
 struct valuation {
 	const struct ready_context *c;
-	const struct ready_type *type;
+	struct ready_type *type;
 };
+
+/* Gives a key the same as the last one, if all that it follows from is the same. */
+static bool value_again(const struct ready_context *c, const struct ready_type *type, unsigned runs,
+                        unsigned unknown, struct heddle_pool_key *key)
+{
+	const struct ready_valued *valued = &type->valued;
+
+	if (valued->runs != runs || valued->unknown != unknown)
+		return false;
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (type->us[k] != valued->us[k] || type->spread[k] != valued->spread[k])
+			return false;
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (runs >> k & 1) {
+			key->gain[k] = valued->gain[k];
+			key->cost[k] = valued->cost[k];
+		}
+	return true;
+}
+
+static void value_note(struct ready_type *type, unsigned runs, unsigned unknown,
+                       const struct heddle_pool_key *key)
+{
+	struct ready_valued *valued = &type->valued;
+
+	valued->runs = runs;
+	valued->unknown = unknown;
+	memcpy(valued->us, type->us, sizeof(valued->us));
+	memcpy(valued->spread, type->spread, sizeof(valued->spread));
+	memcpy(valued->gain, key->gain, sizeof(valued->gain));
+	memcpy(valued->cost, key->cost, sizeof(valued->cost));
+}
 
 /* heddle_pool_revalue()'s: gains by the estimates, what nobody knows first. */
 static void type_value(struct heddle_pool_key *key, void *arg)
 {
 	const struct valuation *valuation = arg;
-	const struct ready_type *type = valuation->type;
+	const struct ready_context *c = valuation->c;
+	struct ready_type *type = valuation->type;
 	unsigned unknown = ~(type->told | type->trying | type->deferred);
-	unsigned classes = 0;
+	unsigned classes = 0, runs = 0;
 
-	heddle_gain_set(key, type->us, type->spread, valuation->c->reference);
-	for (unsigned k = 0; k < valuation->c->nclasses; k++)
-		classes += valuation->c->count[k] && heddle_pool_key_runs(key, k);
-	for (unsigned k = 0; classes > 1 && k < valuation->c->nclasses; k++)
-		if (unknown >> k & 1 && heddle_pool_key_runs(key, k))
+	for (unsigned k = 0; k < c->nclasses; k++) {
+		runs |= (unsigned)heddle_pool_key_runs(key, k) << k;
+		classes += c->count[k] && heddle_pool_key_runs(key, k);
+	}
+	unknown &= classes > 1 ? runs : 0;
+	if (value_again(c, type, runs, unknown, key))
+		return;
+	heddle_gain_set(key, type->us, type->spread, c->reference);
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (unknown >> k & 1)
 			key->gain[k] = HEDDLE_POOL_UNKNOWN;
+	value_note(type, runs, unknown, key);
 }
 
 /* Gives a key the estimates of its type. */
@@ -405,7 +444,7 @@ static void claims_renew(struct ready_context *c, unsigned long type)
 /* ---- what is known of a type changes ---- */
 
 /* Moves the tasks of a type to where its estimates put them. */
-static void type_publish(struct ready_context *c, const struct ready_type *type)
+static void type_publish(struct ready_context *c, struct ready_type *type)
 {
 	struct valuation valuation = {c, type};
 
