@@ -205,6 +205,11 @@ struct ready_context {
 	 * were submitted since there were such. */
 	atomic_long others;
 	atomic_uint row;
+	/** Of these others such as have become ready, and not ended; short tasks of cores that have
+	 * become ready since there were such. */
+	atomic_long ready_others;
+	atomic_uint ready_row;
+	atomic_bool ahead; /**< tasks of cores are all that is ready, and others come later */
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */
 	struct starpu_task *_Atomic inbox;
 
@@ -387,6 +392,19 @@ bool ready_cores_run(const struct ready_context *c, const struct starpu_task *ta
 /** A task was submitted. The mutex is not held, in what follows, too. */
 void ready_cores_submitted(struct ready_context *c, const struct starpu_task *task);
 
+/** A task has become ready.
+ * @return whether it goes the short way of those that cores alone can run */
+bool ready_cores_ready(struct ready_context *c, const struct starpu_task *task);
+
+/** The same of one that does not, and that cores alone can run.
+ * @param estimates of all classes */
+void ready_cores_row(struct ready_context *c, const struct starpu_task *task,
+                     const struct heddle_estimate *estimates);
+
+/** A core took so long for one that did, us: if they are not short any more, and others are to
+ * come, the short way ends. */
+void ready_cores_took(struct ready_context *c, double us);
+
 /** A task was found to fit no accelerator, which could run it before. */
 void ready_cores_fit(struct ready_context *c, const struct starpu_task *task, int32_t before);
 
@@ -440,6 +458,9 @@ void ready_plan_submitted(struct ready_context *c);
 
 /** Where a task stands among those of its priority: the time from its end to the end of all, us. */
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
+
+/** Whether tasks are so short that it counts what a plan costs. The mutex need not be held. */
+bool ready_plan_is_brief(const struct ready_context *c);
 
 /** For the time being nobody plans: all that is known of tasks ahead is forgotten, and nobody
  * rests.

@@ -94,6 +94,7 @@ static void core_ends(struct ready_context *c, struct starpu_task *task)
 	atomic_store_explicit(&c->core_us, mean_us > 0 ? mean_us + (us - mean_us) / GAPS : us,
 	                      memory_order_relaxed);
 	heddle_estimate_executed(task, worker - c->workers, us);
+	ready_cores_took(c, us);
 }
 
 /* ---- hooks ---- */

@@ -88,7 +88,7 @@ struct ready_plan {
 	bool known; /* a time of every type that waits */
 	bool alone; /* one class takes part, of tasks of which a time is known */
 	size_t unranked;
-	bool brief;        /* tasks are so short that it counts what a plan costs */
+	atomic_bool brief; /* tasks are so short that it counts what a plan costs */
 	bool ranked;       /* a task has come … */
 	int priority;      /* … with this priority, the last one */
 	bool prioritised;  /* tasks have had different priorities */
@@ -321,6 +321,11 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 		reads_note(p, task);
 	stream_choose(c);
 	return rank_round(us);
+}
+
+bool ready_plan_is_brief(const struct ready_context *c)
+{
+	return atomic_load_explicit(&c->plan->brief, memory_order_relaxed);
 }
 
 void ready_plan_leave(struct ready_context *c)

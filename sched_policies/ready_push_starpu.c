@@ -373,18 +373,6 @@ static bool local_put(struct ready_context *c, struct starpu_task *task, unsigne
 	return true;
 }
 
-/* Whether a task goes the short way of those that cores alone can run. Another one, of whose
- * submission StarPU did not tell, ends it. */
-static bool is_plain(struct ready_context *c, const struct starpu_task *task)
-{
-	if (!ready_cores_alone(c))
-		return false;
-	if (ready_cores_run(c, task))
-		return true;
-	ready_cores_end(c);
-	return false;
-}
-
 int ready_push(struct starpu_task *task)
 {
 	struct ready_context *c = ready_context(task->sched_ctx);
@@ -392,12 +380,14 @@ int ready_push(struct starpu_task *task)
 	struct eligible eligible;
 	struct wake_list wake;
 	unsigned long type = 0;
-	bool plain = is_plain(c, task);
+	bool plain = ready_cores_ready(c, task);
 	int local = -1;
 
 	if (!plain) {
 		task_fit(c, task);
 		type = type_ask(c, task, estimates);
+		if (type)
+			ready_cores_row(c, task, estimates);
 	}
 	eligible_find(c, task, type, &eligible);
 	if (c->local && !plain)

@@ -4,7 +4,8 @@
  * Tasks that cores alone can run, beside an accelerator, under heddle. As long as there are no
  * others, nobody plans: nobody asks StarPU what depends on a task, and cores take tasks by priority
  * and age, without idling. Tasks that the accelerator can run come while many of cores wait: the
- * accelerator begins at once, and plans look at the graph again. They end it each time.
+ * accelerator begins at once, and plans look at the graph again. They end it each time. Where tasks
+ * of cores are short, the same holds while one that the accelerator can run is not ready.
  */
 #include "config.h"
 
@@ -24,7 +25,10 @@ SIMULATED("4cpu+gpu10")
 #define MANY 4000
 #define OTHERS 300
 #define CORE_US 100
+#define BRIEF_US 5
 #define GPU_US 20
+#define BATCH 100
+#define BATCHES 10
 #define SLOWER 10  /* times as long on a core */
 #define START_US 2 /* StarPU needs to start a task, at the most */
 #define ROUNDS 3
@@ -55,6 +59,12 @@ static double core_cost(struct starpu_task *task, struct starpu_perfmodel_arch *
 	return CORE_US;
 }
 
+static double brief_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                         unsigned nimpl)
+{
+	return BRIEF_US;
+}
+
 static double other_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                          unsigned nimpl)
 {
@@ -63,6 +73,8 @@ static double other_cost(struct starpu_task *task, struct starpu_perfmodel_arch 
 
 static struct starpu_perfmodel core_model = {
     .type = STARPU_PER_ARCH, .symbol = "heddle_test_core", .arch_cost_function = core_cost};
+static struct starpu_perfmodel brief_model = {
+    .type = STARPU_PER_ARCH, .symbol = "heddle_test_brief", .arch_cost_function = brief_cost};
 static struct starpu_perfmodel other_model = {
     .type = STARPU_PER_ARCH, .symbol = "heddle_test_other", .arch_cost_function = other_cost};
 
@@ -70,6 +82,10 @@ static struct starpu_codelet core = {.cpu_funcs = {never},
                                      .model = &core_model,
                                      .nbuffers = STARPU_VARIABLE_NBUFFERS,
                                      .name = "core"};
+static struct starpu_codelet brief = {.cpu_funcs = {never},
+                                      .model = &brief_model,
+                                      .nbuffers = STARPU_VARIABLE_NBUFFERS,
+                                      .name = "brief"};
 static struct starpu_codelet other = {.cpu_funcs = {never},
                                       .cuda_funcs = {never},
                                       .model = &other_model,
@@ -104,7 +120,7 @@ static void submit(struct starpu_codelet *codelet, starpu_data_handle_t handle, 
 		task->handles[0] = handle;
 		task->modes[0] = STARPU_RW;
 	}
-	task->callback_func = codelet == &core ? core_has_ended : other_has_ended;
+	task->callback_func = codelet == &other ? other_has_ended : core_has_ended;
 	task->callback_arg = (void *)(intptr_t)priority;
 	assert_int_equal(starpu_task_submit(task), 0);
 }
@@ -176,6 +192,44 @@ static void mixed_run(starpu_data_handle_t handle, unsigned waiting, bool known)
 	                (waiting / CORES + 2) * (CORE_US + START_US));
 }
 
+/* In batches, since what is submitted at once may be looked at at once. */
+static void batches_run(struct starpu_codelet *codelet, starpu_data_handle_t handle)
+{
+	for (unsigned i = 0; i < BATCHES; i++) {
+		for (unsigned j = 0; j < BATCH; j++)
+			submit(codelet, handle, 0);
+		starpu_task_wait_for_n_submitted(1);
+	}
+}
+
+/* One of the others has been submitted, and waits until the program releases its data. */
+static void held_run(starpu_data_handle_t handle, starpu_data_handle_t value)
+{
+	unsigned looks_of_long;
+
+	begin();
+	assert_int_equal(starpu_data_acquire(value, STARPU_RW), 0);
+	submit(&other, value, 0);
+	batches_run(&brief, handle);
+	print_message("one waits: %u looks\n", looks);
+	assert_int_equal(ended, BATCHES * BATCH);
+	assert_in_range(looks, 0, BATCH + SEEN);
+	/* Tasks that are not short end that. */
+	looks_of_long = looks;
+	batches_run(&core, handle);
+	looks_of_long = looks - looks_of_long;
+	print_message("and long tasks: %u looks\n", looks_of_long);
+	assert_in_range(looks_of_long, (BATCHES - 2) * BATCH, UINT_MAX);
+	assert_int_equal(others_ended, 0);
+	batches_run(&brief, handle);
+	starpu_data_release(value);
+	starpu_task_wait_for_all();
+	assert_int_equal(others_ended, 1);
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		if (starpu_worker_get_type(w) == STARPU_CUDA_WORKER)
+			assert_int_equal(at[w], 1);
+}
+
 static void test_cores(void **state)
 {
 	struct starpu_conf conf;
@@ -192,6 +246,7 @@ static void test_cores(void **state)
 		chain_run(handle);
 		independent_run(r % 2);
 		mixed_run(value, r % 2 ? MANY / 5 : MANY, true);
+		held_run(r % 2 ? NULL : handle, value);
 	}
 	starpu_data_unregister(handle);
 	starpu_data_unregister(value);
