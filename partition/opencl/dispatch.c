@@ -27,10 +27,13 @@ static cl_icd_dispatch below, shown;
 
 void *object_make(enum kind kind, size_t bytes)
 {
-	struct object *object = calloc(1, bytes);
+	/* calloc() is slower: it takes no chunk that the thread has freed. */
+	struct object *object = malloc(bytes);
 
-	if (object)
-		*object = (struct object){&layer_objects, kind, 1};
+	if (!object)
+		return NULL;
+	memset(object, 0, bytes);
+	*object = (struct object){&layer_objects, kind, 1};
 	return object;
 }
 

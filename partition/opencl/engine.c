@@ -154,9 +154,10 @@ cl_int event_call(struct event *event, cl_int state,
 
 /* ---- events ---- */
 
-struct event *event_make(struct context *context, struct queue *queue, cl_command_type type)
+struct event *event_make(struct context *context, struct queue *queue, cl_command_type type,
+                         size_t room)
 {
-	struct event *event = object_make(EVENT, sizeof(*event));
+	struct event *event = object_make(EVENT, sizeof(*event) + room);
 
 	if (!event)
 		return NULL;
@@ -189,7 +190,7 @@ static void command_drop(struct event *event)
 			memory_release(event->memory[m]);
 	event->memory[0] = event->memory[1] = NULL;
 	if (event->launch)
-		launch_free(event->launch);
+		launch_drop(event->launch);
 	event->launch = NULL;
 	free(event->own);
 	event->own = NULL;
@@ -637,7 +638,7 @@ cl_int queue_finish(struct queue *queue)
 	cl_int error;
 
 	if (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
-		event = event_make(queue->context, queue, CL_COMMAND_MARKER);
+		event = event_make(queue->context, queue, CL_COMMAND_MARKER, 0);
 		return event ? event_enqueue(event, 0, NULL, true, NULL) : CL_OUT_OF_HOST_MEMORY;
 	}
 	pthread_mutex_lock(&engine.mutex);

@@ -20,7 +20,7 @@ cl_int command_begin(struct queue *queue, cl_command_type type, cl_uint nwaits,
 
 	if (error)
 		return error;
-	*event = event_make(queue->context, queue, type);
+	*event = event_make(queue->context, queue, type, 0);
 	return *event ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 }
 

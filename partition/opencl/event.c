@@ -103,7 +103,7 @@ static cl_event CL_API_CALL user_event_make(cl_context id, cl_int *error)
 
 	if (!context)
 		return real->clCreateUserEvent(id, error);
-	event = event_make(context, NULL, CL_COMMAND_USER);
+	event = event_make(context, NULL, CL_COMMAND_USER, 0);
 	error_give(event ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, error);
 	return (cl_event)event;
 }

@@ -40,18 +40,19 @@ static size_t room_for(const struct argument *argument)
 	return argument->value ? aligned(argument->bytes) : 0;
 }
 
-struct argument *arguments_copy(const struct argument *arguments, cl_uint n)
+size_t arguments_bytes(const struct argument *arguments, cl_uint n)
 {
-	size_t bytes = 0;
-	struct argument *copy;
-	unsigned char *at;
+	size_t bytes = aligned(n * sizeof(*arguments));
 
 	for (cl_uint a = 0; a < n; a++)
 		bytes += room_for(&arguments[a]);
-	copy = malloc(aligned((n + 1) * sizeof(*copy)) + bytes);
-	if (!copy)
-		return NULL;
-	at = (unsigned char *)copy + aligned(n * sizeof(*copy));
+	return bytes;
+}
+
+void arguments_copy(const struct argument *arguments, cl_uint n, struct argument *copy)
+{
+	unsigned char *at = (unsigned char *)copy + aligned(n * sizeof(*copy));
+
 	for (cl_uint a = 0; a < n; a++) {
 		copy[a] = arguments[a];
 		if (copy[a].memory)
@@ -61,7 +62,6 @@ struct argument *arguments_copy(const struct argument *arguments, cl_uint n)
 		copy[a].value = memcpy(at, arguments[a].value, arguments[a].bytes);
 		at += room_for(&arguments[a]);
 	}
-	return copy;
 }
 
 void arguments_drop(struct argument *copy, cl_uint n)
@@ -69,7 +69,6 @@ void arguments_drop(struct argument *copy, cl_uint n)
 	for (cl_uint a = 0; copy && a < n; a++)
 		if (copy[a].memory)
 			memory_release(copy[a].memory);
-	free(copy);
 }
 
 /* The memory that a value is the handle of; NULL: none. */
@@ -94,6 +93,18 @@ static bool is_none(const struct kernel *kernel, cl_uint a, size_t bytes, const 
 	return !real->clSetKernelArg(kernel->home, a, bytes, value ? NULL : &none);
 }
 
+/* Whether an argument has this value already. A sampler's handle may be of another one by now. */
+static bool is_set(const struct argument *argument, size_t bytes, const void *value)
+{
+	const void *handle = argument->memory;
+
+	if (!argument->setting || argument->bytes != bytes || argument->sampler.id)
+		return false;
+	if (argument->memory || argument->value)
+		return value && !memcmp(value, handle ? &handle : argument->value, bytes);
+	return !value;
+}
+
 static cl_int CL_API_CALL argument_set(cl_kernel id, cl_uint a, size_t bytes, const void *value)
 {
 	struct kernel *kernel = layer_object(id, KERNEL);
@@ -103,6 +114,8 @@ static cl_int CL_API_CALL argument_set(cl_kernel id, cl_uint a, size_t bytes, co
 
 	if (!kernel)
 		return real->clSetKernelArg(id, a, bytes, value);
+	if (a < kernel->narguments && is_set(&kernel->arguments[a], bytes, value))
+		return CL_SUCCESS;
 	memory = value_memory(bytes, value);
 	if (memory && memory->context != kernel->program->context)
 		return CL_INVALID_ARG_VALUE;
@@ -121,7 +134,8 @@ static cl_int CL_API_CALL argument_set(cl_kernel id, cl_uint a, size_t bytes, co
 	if (memory)
 		object_retain(memory);
 	argument_clear(&kernel->arguments[a]);
-	kernel->arguments[a] = (struct argument){true, bytes, memory, copy, {0}, false};
+	kernel->arguments[a] =
+	    (struct argument){++kernel->settings, bytes, memory, copy, {0}, false};
 	kernel->arguments[a].none = is_none(kernel, a, bytes, value);
 	if (copy && bytes == sizeof(cl_sampler))
 		sampler_find(*(void **)copy, &kernel->arguments[a].sampler);
@@ -137,6 +151,7 @@ static void kernel_free(struct kernel *kernel)
 	if (kernel->launch)
 		real->clReleaseKernel(kernel->launch);
 	arguments_free(kernel->arguments, kernel->narguments);
+	free(kernel->launched);
 	program_release(kernel->program);
 	free(kernel);
 }
@@ -172,10 +187,11 @@ static cl_int kernel_open(struct kernel *kernel, const char *name)
 	if (error)
 		return error;
 	kernel->arguments = calloc(kernel->narguments + 1, sizeof(*kernel->arguments));
+	kernel->launched = calloc(kernel->narguments + 1, sizeof(*kernel->launched));
 	limits_take(kernel);
 	kernel->record = record_find(name, program->text ? program->text : "",
 	                             program->options ? program->options : "");
-	if (!kernel->arguments || !kernel->record)
+	if (!kernel->arguments || !kernel->launched || !kernel->record)
 		return CL_OUT_OF_HOST_MEMORY;
 	return CL_SUCCESS;
 }

@@ -15,7 +15,7 @@
 static cl_int arguments_check(const struct kernel *kernel)
 {
 	for (cl_uint a = 0; a < kernel->narguments; a++)
-		if (!kernel->arguments[a].set)
+		if (!kernel->arguments[a].setting)
 			return CL_INVALID_KERNEL_ARGS;
 	return CL_SUCCESS;
 }
@@ -89,9 +89,12 @@ static cl_int home_arguments(const struct launch *launch)
 			error = memory_to_home(memory);
 			record_loss(launch->kernel->record, clock_ns() - begin);
 		}
-		if (!error)
-			error = real->clSetKernelArg(launch->kernel->launch, a, argument->bytes,
-			                             memory ? &memory->home : argument->value);
+		/* Most launches have most of the arguments of the one before. */
+		if (error || argument->setting == launch->kernel->launched[a])
+			continue;
+		error = real->clSetKernelArg(launch->kernel->launch, a, argument->bytes,
+		                             memory ? &memory->home : argument->value);
+		launch->kernel->launched[a] = error ? 0 : argument->setting;
 	}
 	return error;
 }
@@ -110,13 +113,10 @@ static cl_int home_run(struct event *event)
 
 /* ---- launches ---- */
 
-void launch_free(struct launch *launch)
+void launch_drop(struct launch *launch)
 {
-	if (launch->kernel) {
-		arguments_drop(launch->arguments, launch->kernel->narguments);
-		kernel_release(launch->kernel);
-	}
-	free(launch);
+	arguments_drop(launch->arguments, launch->kernel->narguments);
+	kernel_release(launch->kernel);
 }
 
 size_t launch_items(const struct launch *launch)
@@ -161,7 +161,9 @@ void launch_ended(const struct event *event)
 	record_whole(launch->kernel->record, launch->reason, launch_items(launch), event->home_ns);
 }
 
-static cl_int launch_make(struct queue *queue, cl_kernel id, struct launch **made)
+/* An event with a launch that has the kernel's arguments as they are. */
+static cl_int launch_make(struct queue *queue, cl_command_type type, cl_kernel id,
+                          struct event **made)
 {
 	struct kernel *kernel = layer_object(id, KERNEL);
 	struct launch *launch;
@@ -174,18 +176,16 @@ static cl_int launch_make(struct queue *queue, cl_kernel id, struct launch **mad
 	error = arguments_check(kernel);
 	if (error)
 		return error;
-	launch = calloc(1, sizeof(*launch));
-	if (!launch)
+	*made =
+	    event_make(queue->context, queue, type,
+	               sizeof(*launch) + arguments_bytes(kernel->arguments, kernel->narguments));
+	if (!*made)
 		return CL_OUT_OF_HOST_MEMORY;
+	launch = (*made)->launch = (struct launch *)(*made)->room;
 	object_retain(kernel);
 	launch->kernel = kernel;
-	launch->arguments = arguments_copy(kernel->arguments, kernel->narguments);
-	if (launch->arguments) {
-		*made = launch;
-		return CL_SUCCESS;
-	}
-	launch_free(launch);
-	return CL_OUT_OF_HOST_MEMORY;
+	arguments_copy(kernel->arguments, kernel->narguments, launch->arguments);
+	return CL_SUCCESS;
 }
 
 static cl_int launch_enqueue(struct queue *queue, cl_command_type type, cl_kernel kernel,
@@ -193,25 +193,19 @@ static cl_int launch_enqueue(struct queue *queue, cl_command_type type, cl_kerne
                              const size_t *local, cl_uint nwaits, const cl_event *waits,
                              cl_event *given)
 {
-	struct launch *launch;
-	struct event *event = NULL;
-	cl_int error = launch_make(queue, kernel, &launch);
+	struct event *event;
+	cl_int error = launch_make(queue, type, kernel, &event);
 
 	if (error)
 		return error;
 	prepare_watch();
-	error = range_take(launch, dimensions, offset, global, local);
+	error = range_take(event->launch, dimensions, offset, global, local);
 	if (!error)
 		error = waits_check(queue->context, nwaits, waits);
-	if (!error) {
-		event = event_make(queue->context, queue, type);
-		error = event ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
-	}
 	if (error) {
-		launch_free(launch);
+		event_release(event);
 		return error;
 	}
-	event->launch = launch;
 	event->run = launch_run;
 	event->quick = launch_quick;
 	return event_enqueue(event, nwaits, waits, false, given);

@@ -169,8 +169,10 @@ struct kernel {
 	size_t required[3]; /**< size of groups that the source demands; zeros: it does not */
 	size_t most;        /**< work-items of a group, for home */
 	cl_uint narguments;
+	unsigned long settings;  /**< of arguments, so far */
+	unsigned long *launched; /**< which settings `launch` has, of each argument */
 	struct argument {
-		bool set;
+		unsigned long setting; /**< which one it is; 0: not set */
 		size_t bytes;
 		struct memory *memory; /**< NULL: a value, or local memory */
 		void *value;           /**< NULL: local memory */
@@ -182,13 +184,13 @@ struct kernel {
 /** An NDRange, with the arguments of when it was enqueued. */
 struct launch {
 	struct kernel *kernel;
-	struct argument *arguments;
 	cl_uint dimensions;
 	size_t offset[3], global[3], local[3];
 	const char *reason;   /**< why home computes it; NULL: not decided */
 	cl_ulong crossing_ns; /**< until its data was at the host */
 	bool chosen;          /**< local; else it is for the devices to choose */
 	bool even;            /**< groups have the same size */
+	_Alignas(max_align_t) struct argument arguments[];
 };
 
 enum { STEP_QUEUED, STEP_SUBMITTED, STEP_STARTED, STEP_ENDED, NSTEPS };
@@ -229,6 +231,7 @@ struct event {
 	unsigned char pattern[128];
 	void *own; /**< memory that goes with the command */
 	cl_map_flags flags;
+	_Alignas(max_align_t) unsigned char room[]; /**< for the launch, if it is one */
 };
 
 /* ---- platform.c ---- */
@@ -316,15 +319,21 @@ size_t binary_take(struct program *program, const unsigned char *binary, size_t 
 void program_release(struct program *program);
 void kernel_release(struct kernel *kernel);
 void arguments_free(struct argument *arguments, cl_uint n);
-/** A copy in one piece of memory. @return NULL: no memory */
-struct argument *arguments_copy(const struct argument *arguments, cl_uint n);
+/** Bytes of a copy of arguments, with the values. */
+size_t arguments_bytes(const struct argument *arguments, cl_uint n);
+/** Makes a copy in memory of so many bytes, aligned as malloc() does. */
+void arguments_copy(const struct argument *arguments, cl_uint n, struct argument *copy);
+/** Lets go of what a copy holds. */
 void arguments_drop(struct argument *copy, cl_uint n);
 
 /* ---- engine.c ---- */
 
 cl_ulong clock_ns(void);
-/** A new event, in no queue yet. @return NULL: no memory */
-struct event *event_make(struct context *context, struct queue *queue, cl_command_type type);
+/** A new event, in no queue yet.
+ * @param room bytes behind it
+ * @return NULL: no memory */
+struct event *event_make(struct context *context, struct queue *queue, cl_command_type type,
+                         size_t room);
 void event_release(struct event *event);
 /** Whether a list of events is as the specification demands. @return CL_SUCCESS, or the error */
 cl_int waits_check(const struct context *context, cl_uint n, const cl_event *list);
@@ -387,7 +396,8 @@ struct event *passed_end(struct queue *queue);
 
 /* ---- launch.c, split_starpu.c, report.c ---- */
 
-void launch_free(struct launch *launch);
+/** Lets go of what a launch holds. */
+void launch_drop(struct launch *launch);
 size_t launch_items(const struct launch *launch);
 /** Home has computed one. */
 void launch_ended(const struct event *event);

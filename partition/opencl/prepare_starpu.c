@@ -49,6 +49,7 @@ static void work_free(void)
 		if (data_of(a))
 			free(*data_of(a));
 	arguments_drop(work.arguments, work.split.kernel.narguments);
+	free(work.arguments);
 	work.arguments = NULL;
 }
 
@@ -139,14 +140,17 @@ const char *prepare_begin(const struct launch *launch)
 {
 	struct record *record = launch->kernel->record;
 	cl_ulong begin = clock_ns();
+	cl_uint n;
 
 	prepare_end();
 	work.record = record;
 	split_fill(launch, &work.split);
-	work.arguments = arguments_copy(launch->arguments, work.split.kernel.narguments);
+	n = work.split.kernel.narguments;
+	work.arguments = malloc(arguments_bytes(launch->arguments, n) + 1);
 	/* Without copies the kernel's arguments are still the program's. */
 	if (!work.arguments)
 		return record->refusal = "there is no memory for trials";
+	arguments_copy(launch->arguments, n, work.arguments);
 	if (!copies_make(launch)) {
 		work_free();
 		return record->refusal = "there is no memory for trials";

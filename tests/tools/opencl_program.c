@@ -380,6 +380,64 @@ static void test_mixed(void)
 	clReleaseMemObject(sum);
 }
 
+static void scale_set(cl_kernel scale, cl_mem *memory, int by)
+{
+	set(scale, 0, sizeof(*memory), memory);
+	set(scale, 1, sizeof(by), &by);
+}
+
+static void scaled_check(cl_mem memory, const int *before, int by)
+{
+	static int after[N];
+	int wrong = 0;
+
+	read_back(memory, N, after);
+	for (int i = 0; i < N; i++)
+		wrong += after[i] != before[i] * by;
+	CHECK(!wrong);
+}
+
+/* Launches have the arguments of when they were enqueued, whichever are set again. */
+static void test_arguments(void)
+{
+	static int a[N];
+	cl_kernel scale = kernel("scale");
+	cl_event gate = clCreateUserEvent(context, NULL);
+	cl_mem ma, mb, none = NULL;
+	const size_t n = N, local = GROUP;
+
+	fill(a, 3);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	mb = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	scale_set(scale, &ma, 2);
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, &local, 1, &gate, NULL));
+	scale_set(scale, &ma, 2);
+	launch(queue, scale, N, GROUP);
+	scale_set(scale, &ma, 3);
+	launch(queue, scale, N, GROUP);
+	CHECK(clSetKernelArg(scale, 1, 1, a) == CL_INVALID_ARG_SIZE);
+	CHECK(clSetKernelArg(scale, 2, sizeof(none), &none) == CL_INVALID_ARG_INDEX);
+	launch(queue, scale, N, GROUP);
+	scale_set(scale, &mb, 3);
+	launch(queue, scale, N, GROUP);
+	scale_set(scale, &ma, 5);
+	scale_set(scale, &ma, 3);
+	launch(queue, scale, N, GROUP);
+	OK(clSetUserEventStatus(gate, CL_COMPLETE));
+	scaled_check(ma, a, 2 * 2 * 3 * 3 * 3);
+	scaled_check(mb, a, 3);
+	clReleaseMemObject(mb);
+	/* The handle may be that of the one before. */
+	mb = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	scale_set(scale, &mb, 7);
+	launch(queue, scale, N, GROUP);
+	scaled_check(mb, a, 7);
+	clReleaseEvent(gate);
+	clReleaseKernel(scale);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mb);
+}
+
 static void test_groups(void)
 {
 	static int a[N], b[N];
@@ -1377,18 +1435,31 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-    {"types", test_types},       {"queries", test_queries},
-    {"contexts", test_contexts}, {"errors", test_errors},
-    {"chain", test_chain},       {"mixed", test_mixed},
-    {"groups", test_groups},     {"memory", test_memory},
-    {"events", test_events},     {"out-of-order", test_out_of_order},
-    {"threads", test_threads},   {"printf", test_printf},
-    {"binary", test_binary},     {"release", test_release},
-    {"passed", test_passed},     {"long", test_long},
-    {"leave", test_leave},       {"unwatched", test_unwatched},
-    {"images", test_images},     {"image_chain", test_image_chain},
-    {"flushed", test_flushed},   {"twice", test_twice},
-    {"outside", test_outside},   {"none", test_none},
+    {"types", test_types},
+    {"queries", test_queries},
+    {"contexts", test_contexts},
+    {"errors", test_errors},
+    {"chain", test_chain},
+    {"mixed", test_mixed},
+    {"arguments", test_arguments},
+    {"groups", test_groups},
+    {"memory", test_memory},
+    {"events", test_events},
+    {"out-of-order", test_out_of_order},
+    {"threads", test_threads},
+    {"printf", test_printf},
+    {"binary", test_binary},
+    {"release", test_release},
+    {"passed", test_passed},
+    {"long", test_long},
+    {"leave", test_leave},
+    {"unwatched", test_unwatched},
+    {"images", test_images},
+    {"image_chain", test_image_chain},
+    {"flushed", test_flushed},
+    {"twice", test_twice},
+    {"outside", test_outside},
+    {"none", test_none},
 };
 
 static bool begin(void)
