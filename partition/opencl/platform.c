@@ -253,16 +253,14 @@ static cl_int CL_API_CALL device_ids(cl_platform_id id, cl_device_type type, cl_
 	return CL_SUCCESS;
 }
 
-/* An answer that is the least, the sum, the bits in common or the most of all devices' ones. */
-enum join { LEAST, SUM, COMMON, MOST };
+/* An answer that is the least, the bits in common or the most of all devices' ones. */
+enum join { LEAST, COMMON, MOST };
 
 static uint64_t joined(uint64_t a, uint64_t b, enum join how)
 {
 	switch (how) {
 	case LEAST:
 		return a < b ? a : b;
-	case SUM:
-		return a + b;
 	case COMMON:
 		return a & b;
 	default:
@@ -458,7 +456,6 @@ static cl_int limits_give(cl_device_info name, size_t room, void *value, size_t 
 		enum join how;
 		size_t bytes;
 	} rows[] = {
-	    {CL_DEVICE_MAX_COMPUTE_UNITS, SUM, 4},
 	    {CL_DEVICE_MAX_WORK_GROUP_SIZE, LEAST, sizeof(size_t)},
 	    {CL_DEVICE_MAX_PARAMETER_SIZE, LEAST, sizeof(size_t)},
 	    {CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, LEAST, 8},
@@ -475,6 +472,19 @@ static cl_int limits_give(cl_device_info name, size_t room, void *value, size_t 
 			return number_give(device_join(name, rows[r].how), rows[r].bytes, room,
 			                   value, needed);
 	return 1;
+}
+
+/* As many times home's as all devices' units allow. Some programs make as many groups as there are
+ * units: each of home's, which computes what is not split, is to get the same number of them. */
+static cl_int units_give(size_t room, void *value, size_t *needed)
+{
+	cl_uint home = device_uint(devices.ids[0], CL_DEVICE_MAX_COMPUTE_UNITS), all = 0;
+
+	for (unsigned d = 0; d < devices.n; d++)
+		all += device_uint(devices.ids[d], CL_DEVICE_MAX_COMPUTE_UNITS);
+	if (home)
+		all -= all % home;
+	return info_give_value(all, room, value, needed);
 }
 
 static cl_int item_limits_give(size_t room, void *value, size_t *needed)
@@ -502,6 +512,8 @@ static cl_int CL_API_CALL device_info(cl_device_id id, cl_device_info name, size
 		error = limits_give(name, room, value, needed);
 	if (error != 1)
 		return error;
+	if (name == CL_DEVICE_MAX_COMPUTE_UNITS)
+		return units_give(room, value, needed);
 	if (name == CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS)
 		return info_give_value(dimensions, room, value, needed);
 	if (name == CL_DEVICE_MAX_WORK_ITEM_SIZES)

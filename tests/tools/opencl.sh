@@ -19,11 +19,19 @@ says() {
 	grep -q -F -e "$1" "$work/out" || fail "no '$1' in: $(cat "$work/out")"
 }
 
+# units: of the device, as the last output says.
+units() {
+	sed -n 's/^compute units: //p' "$work/out"
+}
+
 POCL_DEVICES=pthread "$program" >"$work/out" 2>&1
 [ $? = 77 ] && exit 77
 says 'all right'
+home_units=$(units)
 
 expect 0 'all right' "$opencl" --always -- "$program"
+# So many groups are for each of home's units, in a program that makes one for each unit.
+[ $(($(units) % home_units)) = 0 ] || fail "$(units) units, and home has $home_units"
 if [ -x "$HEDDLE_ANALYSE" ]; then
 	says 'kernel stencil: '
 	says '2 on one device (it has atomic operations on global memory)'

@@ -126,6 +126,9 @@ static void test_queries(void)
 	CHECK(strlen(text) + 1 == bytes);
 	CHECK(clGetDeviceInfo(device, CL_DEVICE_NAME, 1, text, NULL) == CL_INVALID_VALUE);
 	CHECK(clGetDeviceInfo(device, 0x1, sizeof(text), text, NULL) == CL_INVALID_VALUE);
+	OK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(n), &n, &bytes));
+	CHECK(bytes == sizeof(n));
+	printf("compute units: %u\n", n);
 	OK(clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL));
 	CHECK(n == 1);
 	OK(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(other), &other, NULL));
