@@ -409,6 +409,8 @@ static cl_int identity_give(cl_device_info name, size_t room, void *value, size_
 static cl_int abilities_give(cl_device_info name, size_t room, void *value, size_t *needed)
 {
 	const cl_uint none = 0;
+	/* Where it is not a CPU's, the layer keeps the data of CL_MEM_USE_HOST_PTR elsewhere. */
+	const cl_bool unified = devices.on_host;
 	const cl_device_id nobody = NULL;
 	const size_t timer_ns = 1;
 	const cl_device_partition_property part = 0;
@@ -418,6 +420,8 @@ static cl_int abilities_give(cl_device_info name, size_t room, void *value, size
 	    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 
 	switch (name) {
+	case CL_DEVICE_HOST_UNIFIED_MEMORY:
+		return info_give_value(unified, room, value, needed);
 	case CL_DEVICE_QUEUE_PROPERTIES:
 		return info_give_value(queues, room, value, needed);
 	case CL_DEVICE_EXECUTION_CAPABILITIES:

@@ -126,9 +126,6 @@ static void test_queries(void)
 	CHECK(strlen(text) + 1 == bytes);
 	CHECK(clGetDeviceInfo(device, CL_DEVICE_NAME, 1, text, NULL) == CL_INVALID_VALUE);
 	CHECK(clGetDeviceInfo(device, 0x1, sizeof(text), text, NULL) == CL_INVALID_VALUE);
-	OK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(n), &n, &bytes));
-	CHECK(bytes == sizeof(n));
-	printf("compute units: %u\n", n);
 	OK(clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL));
 	CHECK(n == 1);
 	OK(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(other), &other, NULL));
@@ -141,6 +138,45 @@ static void test_queries(void)
 	CHECK(clRetainMemObject(NULL) == CL_INVALID_MEM_OBJECT);
 	CHECK(clFinish(NULL) == CL_INVALID_COMMAND_QUEUE);
 	CHECK(clReleaseEvent(NULL) == CL_INVALID_EVENT);
+}
+
+/* What the layer's device says, beside home. A program that makes one group for each unit is to
+ * give each of home's as many. One that hears of the host's memory does not ask for what kernels
+ * wrote. */
+static void home_check(cl_device_id home)
+{
+	cl_uint units = 0, home_units = 1;
+	cl_bool unified = CL_FALSE;
+	cl_device_type type = 0;
+
+	OK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL));
+	OK(clGetDeviceInfo(home, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &home_units, NULL));
+	OK(clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL));
+	OK(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL));
+	printf("%u units, and home has %u\n", units, home_units);
+	CHECK(units && home_units && units % home_units == 0);
+	CHECK(unified == (type == CL_DEVICE_TYPE_CPU));
+}
+
+/* Home is the device that the layer's driver names, if the program sees it. */
+static void test_home(void)
+{
+	char driver[512] = "", name[128] = "";
+	cl_platform_id platforms[8];
+	cl_device_id found[8];
+	cl_uint nplatforms = 0, n = 0;
+
+	OK(clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(driver), driver, NULL));
+	OK(clGetPlatformIDs(8, platforms, &nplatforms));
+	for (cl_uint p = 0; p < nplatforms && p < 8; p++) {
+		if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 8, found, &n))
+			continue;
+		for (cl_uint d = 0; d < n && d < 8; d++) {
+			OK(clGetDeviceInfo(found[d], CL_DEVICE_NAME, sizeof(name), name, NULL));
+			if (strstr(driver, name))
+				home_check(found[d]);
+		}
+	}
 }
 
 /* Whoever asks for a GPU, a CPU, any device or the usual one gets the one device. */
@@ -1438,31 +1474,19 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-    {"types", test_types},
-    {"queries", test_queries},
-    {"contexts", test_contexts},
-    {"errors", test_errors},
-    {"chain", test_chain},
-    {"mixed", test_mixed},
-    {"arguments", test_arguments},
-    {"groups", test_groups},
-    {"memory", test_memory},
-    {"events", test_events},
-    {"out-of-order", test_out_of_order},
-    {"threads", test_threads},
-    {"printf", test_printf},
-    {"binary", test_binary},
-    {"release", test_release},
-    {"passed", test_passed},
-    {"long", test_long},
-    {"leave", test_leave},
-    {"unwatched", test_unwatched},
-    {"images", test_images},
-    {"image_chain", test_image_chain},
-    {"flushed", test_flushed},
-    {"twice", test_twice},
-    {"outside", test_outside},
-    {"none", test_none},
+    {"types", test_types},         {"queries", test_queries},
+    {"contexts", test_contexts},   {"errors", test_errors},
+    {"chain", test_chain},         {"mixed", test_mixed},
+    {"arguments", test_arguments}, {"home", test_home},
+    {"groups", test_groups},       {"memory", test_memory},
+    {"events", test_events},       {"out-of-order", test_out_of_order},
+    {"threads", test_threads},     {"printf", test_printf},
+    {"binary", test_binary},       {"release", test_release},
+    {"passed", test_passed},       {"long", test_long},
+    {"leave", test_leave},         {"unwatched", test_unwatched},
+    {"images", test_images},       {"image_chain", test_image_chain},
+    {"flushed", test_flushed},     {"twice", test_twice},
+    {"outside", test_outside},     {"none", test_none},
 };
 
 static bool begin(void)
