@@ -146,8 +146,11 @@ static void describe(struct node *node, const struct heddle_mpi_place *places,
 /* What rank 0 says of all arrays, one after the other, ... */
 struct told {
 	uint32_t bytes;
-	uint32_t steals; /* see struct node */
+	uint16_t steals;    /* see struct node */
+	uint16_t as_before; /* bit i: array i is as the one before it, and not told */
 };
+
+_Static_assert(MPI_MAXARRAYS <= 16, "a bit for each array");
 
 /* ... and of each, as short as it can be. */
 struct told_array {
@@ -171,15 +174,16 @@ static size_t *firsts_new(struct mpi_link *link)
 	return first;
 }
 
-static size_t arrays_tell(struct mpi_link *link, const struct mpi_description *all, unsigned n,
-                          char *told)
+static void arrays_tell(struct mpi_link *link, const struct mpi_description *all, unsigned n,
+                        struct told *head, char *told)
 {
-	size_t *first = firsts_new(link), bytes = 0;
+	size_t *first = firsts_new(link), size = 0;
 	unsigned nranks = mpi_link_ranks(link);
 
 	for (unsigned i = 0; i < n; i++) {
-		struct told_array *of = (struct told_array *)(told + bytes);
+		struct told_array *of = (struct told_array *)(told + head->bytes);
 		struct mpi_array_agreed agreed;
+		size_t before = size;
 
 		mpi_agreement_array(all, nranks, i, &agreed, first);
 		of->shape = agreed.shape;
@@ -187,10 +191,13 @@ static size_t arrays_tell(struct mpi_link *link, const struct mpi_description *a
 		of->nx = agreed.nx;
 		of->units = agreed.units;
 		of->nruns = mpi_layout_runs(&(struct mpi_layout){nranks, first}, of->runs);
-		bytes += told_size(of->nruns);
+		size = told_size(of->nruns);
+		if (size == before && !memcmp(of, (char *)of - size, size))
+			head->as_before |= 1u << i;
+		else
+			head->bytes += size;
 	}
 	free(first);
-	return bytes;
 }
 
 static void array_agreed(struct node_array *array, const struct told_array *told,
@@ -224,13 +231,14 @@ int node_arrays_agree(struct mpi_link *link, const char *what, const char *name,
 	struct mpi_verdict verdict;
 	char *room = verdict.text + sizeof(head);
 	size_t most = sizeof(verdict.text) - sizeof(head), at = 0;
+	struct told_array *of = NULL;
 	int status;
 
 	if (!told)
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
 	mpi_agree_collect(link, what, says, all, &verdict);
 	if (*all && !verdict.status) {
-		head.bytes = arrays_tell(link, *all, n, told);
+		arrays_tell(link, *all, n, &head, told);
 		memcpy(verdict.text, &head, sizeof(head));
 		verdict.told = sizeof(head) + (head.bytes <= most ? head.bytes : 0);
 		memcpy(room, told, verdict.told - sizeof(head));
@@ -245,10 +253,11 @@ int node_arrays_agree(struct mpi_link *link, const char *what, const char *name,
 			mpi_agree_broadcast(link, told, head.bytes);
 	}
 	for (unsigned i = 0; !status && i < n; i++) {
-		struct told_array *of = (struct told_array *)(told + at);
-
+		if (!(head.as_before >> i & 1)) {
+			of = (struct told_array *)(told + at);
+			at += told_size(of->nruns);
+		}
 		array_agreed(arrays[i], of, link);
-		at += told_size(of->nruns);
 	}
 	free(told);
 	return status;

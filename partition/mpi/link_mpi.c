@@ -76,6 +76,12 @@ struct pending {
 	int peer;   /* hears of the end; below 0: nobody */
 };
 
+/* A short message of a rank to itself: MPI has no part in it. */
+struct own_message {
+	struct own_message *next;
+	struct mpi_message message;
+};
+
 /* What loops have told. The latest used comes first. */
 struct kept {
 	struct kept *next;
@@ -95,7 +101,8 @@ struct mpi_link {
 	/* The next short messages, from `oldest` on: a ring, so that they keep their order. */
 	struct expected expected[EXPECTED_MOST];
 	unsigned nexpected, oldest;
-	MPI_Request alive; /* the next one of this channel */
+	struct own_message *own, **own_end; /* in the order in which they were told */
+	MPI_Request alive;                  /* the next one of this channel */
 	MPI_Request *requests;
 	struct pending *pending; /* as many */
 	unsigned n, capacity;
@@ -275,7 +282,7 @@ static long look_next(struct mpi_link *link)
 
 static void sleep_ns(struct mpi_link *link, long ns)
 {
-	if (!(bell_wait(link->bell, ns) & BELL_PEER))
+	if (link->own || !(bell_wait(link->bell, ns) & BELL_PEER))
 		return;
 	link->late = LATE_LOOKS;
 	link->look_ns = link->look_ns < LATE_NS ? link->look_ns : LATE_NS;
@@ -317,6 +324,25 @@ static void bells_free(struct mpi_link *link)
 			bell_free(link->bells[r]);
 		link->bells[r] = NULL;
 	}
+}
+
+/* The oldest message to itself; NULL: there is none. */
+static struct own_message *own_pop(struct mpi_link *link)
+{
+	struct own_message *oldest = link->own;
+
+	if (!oldest)
+		return NULL;
+	link->own = oldest->next;
+	if (!link->own)
+		link->own_end = &link->own;
+	return oldest;
+}
+
+static void own_drop(struct mpi_link *link)
+{
+	while (link->own)
+		free(own_pop(link));
 }
 
 static void link_free(struct mpi_link *link)
@@ -450,6 +476,7 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 	if (link->nexpected > EXPECTED_MOST)
 		link->nexpected = EXPECTED_MOST;
 	link->look_ns = LOOK_LEAST_NS;
+	link->own_end = &link->own;
 	link->bell = bell_new();
 	if (!link->bell || mpi_watch_init(&link->watch, rank, nranks, limit_us)) {
 		link_free(link);
@@ -512,6 +539,7 @@ void mpi_link_close(struct mpi_link *link)
 	for (unsigned i = 0; i < link->nexpected; i++)
 		expect_no_more(link, &link->expected[i].request);
 	expect_no_more(link, &link->alive);
+	own_drop(link);
 	if (link->slack_ns > 0)
 		slack_set(link->slack_ns);
 	link->handle = NULL;
@@ -619,10 +647,26 @@ static struct mpi_message *message_copy(struct mpi_link *link, const struct mpi_
 	return copy;
 }
 
+static void own_tell(struct mpi_link *link, const struct mpi_message *message)
+{
+	struct own_message *told = malloc(sizeof(*told));
+
+	if (!told)
+		mpi_link_abort(link, "no memory for a message");
+	*told = (struct own_message){NULL, *message};
+	*link->own_end = told;
+	link->own_end = &told->next;
+}
+
 void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_message *message)
 {
-	void *copy = message_copy(link, message);
+	void *copy;
 
+	if (to == link->rank) {
+		own_tell(link, message);
+		return;
+	}
+	copy = message_copy(link, message);
 	check(link, MPI_Isend(copy, sizeof(*message), MPI_BYTE, to, MPI_CHANNEL_MESSAGE, link->comm,
 	                      pending_add(link, (struct pending){NULL, NULL, copy, -1})));
 }
@@ -630,7 +674,8 @@ void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_me
 void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message)
 {
 	mpi_link_tell_later(link, to, message);
-	mpi_link_ring(link, to);
+	if (to != link->rank)
+		mpi_link_ring(link, to);
 }
 
 void mpi_link_tell_surely(struct mpi_link *link, unsigned to, const struct mpi_message *message,
@@ -794,6 +839,19 @@ static bool transfer_end(struct mpi_link *link)
 	return true;
 }
 
+/* Handles one that this rank has told itself, if there is one. */
+static bool own_take(struct mpi_link *link)
+{
+	struct own_message *oldest = link->handle ? own_pop(link) : NULL;
+
+	if (!oldest)
+		return false;
+	mpi_link_busy(link);
+	link->handle(link->arg, link->rank, &oldest->message);
+	free(oldest);
+	return true;
+}
+
 /* Handles one short message, if there is one. */
 static bool message_take(struct mpi_link *link)
 {
@@ -818,7 +876,7 @@ static bool message_take(struct mpi_link *link)
 
 void mpi_link_progress(struct mpi_link *link)
 {
-	while (transfer_end(link) || message_take(link))
+	while (transfer_end(link) || own_take(link) || message_take(link))
 		;
 	watch(link);
 }

@@ -74,7 +74,8 @@ void mpi_link_ring(struct mpi_link *link, unsigned rank);
 /** Sends a short message, which the other rank need not see before it looks. */
 void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_message *message);
 
-/** Sends a short message. */
+/** Sends a short message. One to itself the rank hears in its next mpi_link_progress(), before it
+ * sleeps. */
 void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message);
 
 /** As mpi_link_tell(), and done() is called once the other rank has it. */

@@ -210,8 +210,6 @@ void node_share_moved(struct node *node, const struct mpi_message *message);
 void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_bye(struct node *node);
-/* Whether rank 0 has told itself to give some up, and its answer is on its way to itself. */
-bool node_share_owes(const struct node *node);
 /* Gives ranges to those that wait, once for all that was heard: with many ranks it takes long. */
 void node_share_look(struct node *node);
 /* After so many microseconds it may give some to one that waits, though nothing was heard. */

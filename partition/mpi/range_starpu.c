@@ -699,7 +699,7 @@ static bool ask(struct node *node)
 static bool say_bye(struct node *node)
 {
 	if (!node->ending || node->bye || count(node, RANGE_FREE) < NODE_RANGES ||
-	    mpi_link_under_way(node->link) || node_share_owes(node))
+	    mpi_link_under_way(node->link))
 		return false;
 	node->bye = true;
 	if (!node->rank) {

@@ -278,9 +278,8 @@ static void tell_end(struct node *node)
 
 	for (unsigned r = 0; r < node->nranks; r++) {
 		bool quiet = share->settled && r && share->asked_us[r] > 0;
-		bool owes = share->settled && mpi_steals_asked(share->steals, r);
 
-		if (owes && (quiet || !r))
+		if (quiet && mpi_steals_asked(share->steals, r))
 			share->asked_us[r] = OWES_ANSWER;
 		else
 			share->byes += quiet;
@@ -358,11 +357,6 @@ void node_share_look(struct node *node)
 	share_serve(node);
 }
 
-bool node_share_owes(const struct node *node)
-{
-	return !node->rank && node->share.asked_us[0] == OWES_ANSWER;
-}
-
 double node_share_look_us(const struct node *node)
 {
 	const struct node_share *share = &node->share;
@@ -386,7 +380,7 @@ void node_share_given_up(struct node *node, unsigned rank, const struct mpi_mess
 {
 	if (!node->share.ended)
 		steal_end(node, rank, message->first, message->n);
-	else if (node->share.asked_us[rank] == OWES_ANSWER && rank)
+	else if (node->share.asked_us[rank] == OWES_ANSWER)
 		node_share_bye(node);
 	if (node->share.ended)
 		node->share.asked_us[rank] = 0;
