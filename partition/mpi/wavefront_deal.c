@@ -220,6 +220,15 @@ static double overlapped_us(const struct mpi_wave_problem *problem, const struct
 	       (problem->nranks - 1) * message;
 }
 
+/* As many tiles, and none is short: that one would cost as much as others besides its iterations.
+ * Not so in a skewed space, where tiles begin anywhere. */
+static size_t even(const struct mpi_wave_problem *problem, size_t h)
+{
+	size_t tiles = (problem->columns + h - 1) / h;
+
+	return problem->skew ? h : (problem->columns + tiles - 1) / tiles;
+}
+
 /* The time hardly differs between intervals that are so near. */
 static size_t overlapped_best(const struct mpi_wave_problem *problem,
                               const struct wave_model *model)
@@ -228,8 +237,9 @@ static size_t overlapped_best(const struct mpi_wave_problem *problem,
 	size_t best = problem->columns;
 
 	/* Alone nothing is gained by synchronising. */
-	for (size_t h = 1; h <= problem->columns && wave_model_workers(model) > 1;
-	     h += 1 + h / 32) {
+	for (size_t from = 1; from <= problem->columns && wave_model_workers(model) > 1;
+	     from += 1 + from / 32) {
+		size_t h = even(problem, from);
 		double us = overlapped_us(problem, model, h);
 
 		if (us < least) {

@@ -153,6 +153,31 @@ static void test_overlap(void **state)
 	}
 }
 
+/* A tile costs as much besides its iterations, however short it is. strmatch had 12 tiles of 998
+ * columns and one of 24. */
+static void test_even(void **state)
+{
+	static const struct wave_tile_cost cost = {.us = 5, .row = 0.019, .iteration = 0.00037};
+	struct mpi_wave_power powers[2] = {{0}};
+	struct mpi_wave_problem problem = {
+	    .sweeps = 1, .minimum = 1, .cd = 60, .cc = 0.004, .nranks = 2, .powers = powers};
+	size_t first[3], most = 0;
+
+	for (unsigned r = 0; r < 2; r++)
+		mpi_wave_power_add(&powers[r], "core", &cost);
+	for (problem.rows = problem.columns = 9000; problem.columns < 15000;
+	     problem.rows += 100, problem.columns += 100) {
+		struct mpi_wave_plan plan;
+		size_t tiles;
+
+		assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
+		tiles = (problem.columns + plan.h - 1) / plan.h;
+		most = tiles > most ? tiles : most;
+		assert_true(tiles * plan.h - problem.columns < tiles);
+	}
+	assert_in_range(most, 10, 30);
+}
+
 /* What was measured of workers of one name on one machine differs by what disturbed it. */
 static void test_pool(void **state)
 {
@@ -345,11 +370,11 @@ static void test_agreement(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_paper),    cmocka_unit_test(test_several_workers),
-	    cmocka_unit_test(test_overlap),  cmocka_unit_test(test_unknown),
-	    cmocka_unit_test(test_random),   cmocka_unit_test(test_proportion),
-	    cmocka_unit_test(test_pool),     cmocka_unit_test(test_pool_order),
-	    cmocka_unit_test(test_agreement)};
+	    cmocka_unit_test(test_paper),     cmocka_unit_test(test_several_workers),
+	    cmocka_unit_test(test_overlap),   cmocka_unit_test(test_unknown),
+	    cmocka_unit_test(test_random),    cmocka_unit_test(test_proportion),
+	    cmocka_unit_test(test_pool),      cmocka_unit_test(test_pool_order),
+	    cmocka_unit_test(test_agreement), cmocka_unit_test(test_even)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
