@@ -102,6 +102,7 @@ struct mpi_link {
 	struct expected expected[EXPECTED_MOST];
 	unsigned nexpected, oldest;
 	struct own_message *own, **own_end; /* in the order in which they were told */
+	bool posts_own;                     /* they go by MPI, too */
 	MPI_Request alive;                  /* the next one of this channel */
 	MPI_Request *requests;
 	struct pending *pending; /* as many */
@@ -540,6 +541,7 @@ void mpi_link_close(struct mpi_link *link)
 		expect_no_more(link, &link->expected[i].request);
 	expect_no_more(link, &link->alive);
 	own_drop(link);
+	link->posts_own = false;
 	if (link->slack_ns > 0)
 		slack_set(link->slack_ns);
 	link->handle = NULL;
@@ -662,7 +664,7 @@ void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_me
 {
 	void *copy;
 
-	if (to == link->rank) {
+	if (to == link->rank && !link->posts_own) {
 		own_tell(link, message);
 		return;
 	}
@@ -671,10 +673,15 @@ void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_me
 	                      pending_add(link, (struct pending){NULL, NULL, copy, -1})));
 }
 
+void mpi_link_post_own(struct mpi_link *link, bool posts)
+{
+	link->posts_own = posts;
+}
+
 void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message)
 {
 	mpi_link_tell_later(link, to, message);
-	if (to != link->rank)
+	if (to != link->rank || link->posts_own)
 		mpi_link_ring(link, to);
 }
 

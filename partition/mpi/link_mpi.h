@@ -78,6 +78,9 @@ void mpi_link_tell_later(struct mpi_link *link, unsigned to, const struct mpi_me
  * sleeps. */
 void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message);
 
+/** Whether what this rank tells itself goes by MPI like all else, until the link is closed. */
+void mpi_link_post_own(struct mpi_link *link, bool posts);
+
 /** As mpi_link_tell(), and done() is called once the other rank has it. */
 void mpi_link_tell_surely(struct mpi_link *link, unsigned to, const struct mpi_message *message,
                           void (*done)(void *arg), void *arg);

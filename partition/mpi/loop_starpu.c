@@ -65,6 +65,8 @@ static int node_run(struct node *node)
 {
 	node->begin_us = node->ran_us = starpu_timing_now();
 	mpi_link_serve(node->link, node_told, node);
+	/* Ranges by demand are sized by what ranks took for theirs: rank 0 would seem fast. */
+	mpi_link_post_own(node->link, !node->steals);
 	node_share_run(node);
 	node_home_begin(node);
 	while (!node->done) {
