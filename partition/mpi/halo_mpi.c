@@ -10,6 +10,9 @@
 
 /* All versions of MPI send so much at once. */
 #define SHORT_BYTES 1024
+/* After so many looks a send wants the other rank to look, too: MPICH may keep the answer to a long
+ * message until then, and who has received all sleeps until it is rung. */
+#define LOOKS 8
 
 struct mpi_halo {
 	struct mpi_link *link;
@@ -18,6 +21,7 @@ struct mpi_halo {
 	size_t bytes, total;
 	size_t next; /* number of the next message; it has slot next % MPI_WAVE_UNDER_WAY */
 	bool active[MPI_WAVE_UNDER_WAY];
+	unsigned looks[MPI_WAVE_UNDER_WAY]; /* at a send that was not over */
 	MPI_Request requests[MPI_WAVE_UNDER_WAY];
 	char *buffers;
 };
@@ -33,6 +37,7 @@ static void check(struct mpi_halo *halo, int error)
 static void slot_turn(struct mpi_halo *halo, size_t slot, bool active)
 {
 	halo->active[slot] = active;
+	halo->looks[slot] = 0;
 	if (halo->sends || halo->bytes > SHORT_BYTES)
 		mpi_link_hold(halo->link, active);
 	if (halo->sends)
@@ -54,6 +59,8 @@ static bool slot_test(struct mpi_halo *halo, size_t slot)
 		check(halo, MPI_Test(&halo->requests[slot], &flag, MPI_STATUS_IGNORE));
 	if (flag && halo->active[slot])
 		slot_turn(halo, slot, false);
+	if (!flag && halo->sends && ++halo->looks[slot] % LOOKS == 0)
+		mpi_link_ring(halo->link, halo->peer);
 	return flag;
 }
 
