@@ -10,9 +10,17 @@
 
 #include "sched_policies/heap.h"
 
-static bool is_before(const struct heddle_heap_item *a, const struct heddle_heap_item *b)
+bool heddle_heap_is_before(const struct heddle_heap_item *a, const struct heddle_heap_item *b)
 {
 	return a->priority != b->priority ? a->priority > b->priority : a->serial < b->serial;
+}
+
+/* Puts an item where it belongs, at a place or above. */
+static void item_raise(struct heddle_heap *heap, size_t i, struct heddle_heap_item item)
+{
+	for (; i && heddle_heap_is_before(&item, &heap->items[(i - 1) / 2]); i = (i - 1) / 2)
+		heap->items[i] = heap->items[(i - 1) / 2];
+	heap->items[i] = item;
 }
 
 int heddle_heap_push(struct heddle_heap *heap, int priority, void *item)
@@ -31,32 +39,37 @@ int heddle_heap_push(struct heddle_heap *heap, int priority, void *item)
 	}
 	heap->n++;
 	heap->serial++;
-	for (; i && is_before(&pushed, &heap->items[(i - 1) / 2]); i = (i - 1) / 2)
-		heap->items[i] = heap->items[(i - 1) / 2];
-	heap->items[i] = pushed;
+	item_raise(heap, i, pushed);
 	return 0;
 }
 
-void *heddle_heap_pop(struct heddle_heap *heap)
+void *heddle_heap_take(struct heddle_heap *heap, size_t i)
 {
 	struct heddle_heap_item last;
-	size_t i = 0, child;
+	size_t child;
 	void *item;
 
-	if (!heap->n)
+	if (i >= heap->n)
 		return NULL;
-	item = heap->items[0].item;
+	item = heap->items[i].item;
 	last = heap->items[--heap->n];
+	if (i == heap->n)
+		return item;
 	while ((child = 2 * i + 1) < heap->n) {
-		child +=
-		    child + 1 < heap->n && is_before(&heap->items[child + 1], &heap->items[child]);
-		if (!is_before(&heap->items[child], &last))
+		child += child + 1 < heap->n &&
+		         heddle_heap_is_before(&heap->items[child + 1], &heap->items[child]);
+		if (!heddle_heap_is_before(&heap->items[child], &last))
 			break;
 		heap->items[i] = heap->items[child];
 		i = child;
 	}
-	heap->items[i] = last;
+	item_raise(heap, i, last);
 	return item;
+}
+
+void *heddle_heap_pop(struct heddle_heap *heap)
+{
+	return heddle_heap_take(heap, 0);
 }
 
 int heddle_heap_top(const struct heddle_heap *heap)

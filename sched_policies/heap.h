@@ -7,6 +7,7 @@
 #ifndef HEDDLE_SCHED_POLICIES_HEAP_H
 #define HEDDLE_SCHED_POLICIES_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,11 +24,17 @@ struct heddle_heap {
 	uint64_t serial; /**< of the next item */
 };
 
+/** Whether an item leaves before another one. */
+bool heddle_heap_is_before(const struct heddle_heap_item *a, const struct heddle_heap_item *b);
+
 /** @return 0; -ENOMEM, the heap is as before */
 int heddle_heap_push(struct heddle_heap *heap, int priority, void *item);
 
 /** Takes the first item. @return NULL: there is none */
 void *heddle_heap_pop(struct heddle_heap *heap);
+
+/** Takes any item. @param i its place in `items` @return NULL: there is none */
+void *heddle_heap_take(struct heddle_heap *heap, size_t i);
 
 /** Priority of the first item; of an empty heap INT_MIN. */
 int heddle_heap_top(const struct heddle_heap *heap);

@@ -530,6 +530,9 @@ struct finding {
 	struct heddle_pool_place *place;
 	const struct heddle_pool_key *key;
 	unsigned passed; /* items with another home */
+	unsigned looked; /* at the cost of so many items */
+	size_t least;    /* cost of the best of these */
+	bool far;        /* that has another home */
 };
 
 /* Looks into a queue. @return whether the search has ended */
@@ -551,24 +554,55 @@ static bool queue_find(struct queue *queue, struct finding *finding)
 	return false;
 }
 
+static bool queue_admit(const struct queue *queue, const struct heddle_pool_query *query)
+{
+	const struct item *oldest = queue_item(queue, 0);
+
+	return !query->admit ||
+	       query->admit(&queue->key, oldest->item, oldest->since_us, query->arg);
+}
+
+/* The same where costs count. What is no better need not be admitted. */
+static bool queue_find_least(struct queue *queue, struct finding *finding)
+{
+	const struct heddle_pool_query *query = finding->query;
+	size_t n = ring_count(&queue->items);
+	bool admitted = false;
+
+	for (size_t i = 0; (i = queue_search(queue, i, query->accept, query->arg)) < n; i++) {
+		bool far = heddle_pool_is_far(queue_item(queue, i)->home, query->home);
+		size_t most = finding->far == far ? finding->least : SIZE_MAX;
+		size_t cost = query->cost(queue_item(queue, i)->item, most, query->arg);
+
+		if (!finding->key || (finding->far && !far) ||
+		    (finding->far == far && cost < finding->least)) {
+			admitted = admitted || queue_admit(queue, query);
+			if (!admitted)
+				return ++finding->looked == HEDDLE_POOL_LOOKS;
+			*finding->place = (struct heddle_pool_place){queue, i};
+			finding->key = &queue->key;
+			finding->least = cost;
+			finding->far = far;
+		}
+		if ((!cost && !far) || ++finding->looked == HEDDLE_POOL_LOOKS)
+			return true;
+	}
+	return false;
+}
+
 const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
                                                const struct heddle_pool_query *query,
                                                struct heddle_pool_place *place)
 {
 	const struct order *order = &pool->orders[query->class];
-	struct finding finding = {.query = query, .place = place};
+	struct finding finding = {.query = query, .place = place, .least = SIZE_MAX};
 
 	for (size_t c = 0; c < order->n && order->queues[c]->key.priority >= query->least; c++) {
 		struct queue *queue = order->queues[c];
-		const struct item *oldest;
 
-		if (!ring_count(&queue->items))
+		if (!ring_count(&queue->items) || (!query->cost && !queue_admit(queue, query)))
 			continue;
-		oldest = queue_item(queue, 0);
-		if (query->admit &&
-		    !query->admit(&queue->key, oldest->item, oldest->since_us, query->arg))
-			continue;
-		if (queue_find(queue, &finding))
+		if ((query->cost ? queue_find_least : queue_find)(queue, &finding))
 			break;
 	}
 	return finding.key;

@@ -118,6 +118,8 @@ bool heddle_pool_priority(const struct heddle_pool *pool, unsigned class, heddle
 
 /** So many items with another home are passed over. */
 #define HEDDLE_POOL_WINDOW 16
+/** So many items are looked at for the one that costs the least. */
+#define HEDDLE_POOL_LOOKS 512
 
 /** What a worker asks for. */
 struct heddle_pool_query {
@@ -132,7 +134,11 @@ struct heddle_pool_query {
 	bool (*admit)(const struct heddle_pool_key *key, void *oldest, double since_us, void *arg);
 	/** Whether it may take an item; NULL: every item. */
 	heddle_pool_accept accept;
-	void *arg; /**< for both */
+	/** What an item costs the worker beside its time: the best one is that of the least, of
+	 * those whose home is there or nowhere, among the first HEDDLE_POOL_LOOKS. Beyond `most` it
+	 * need not be exact. NULL: such costs do not count. */
+	size_t (*cost)(void *item, size_t most, void *arg);
+	void *arg; /**< for all three */
 };
 
 /** Where an item lies, until the pool changes. */

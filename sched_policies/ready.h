@@ -80,6 +80,8 @@ struct ready_type {
 };
 
 #define READY_PUBLISHED 16
+/** StarPU takes memory of CUDA devices for small data in portions of so many bytes. */
+#define READY_PORTION (32ul << 20)
 /** Tasks that a driver of StarPU keeps on a device at once, at the most. */
 #define READY_PIPELINE 8
 
@@ -188,6 +190,7 @@ struct ready_context {
 	 * task and that of choosing it: starting it, and waiting for its input. */
 	_Atomic double gap_us[HEDDLE_POOL_CLASSES];
 	_Atomic size_t memory_least; /**< of an accelerator; 0: not looked yet */
+	atomic_size_t most_bytes;    /**< of a task's data, under a plan; 0: none has come */
 	atomic_bool too_large_told;  /**< that a task fits no device */
 	atomic_uint rests; /**< bit k: the workers of class k have no part, under a plan */
 	/** Nothing depends on the tasks of late: workers choose as without a plan. */
@@ -317,6 +320,9 @@ static inline bool ready_cores_alone(const struct ready_context *c)
 	return atomic_load(&c->cores);
 }
 
+/** Whether a worker goes by what is in its memory: that cannot hold all data. */
+bool ready_goes_by_memory(const struct ready_context *c, const struct ready_worker *worker);
+
 /** Whether plans say who takes what. */
 static inline bool ready_is_planned(const struct ready_context *c)
 {
@@ -443,6 +449,13 @@ double ready_data_us(starpu_data_handle_t handle, unsigned node);
 
 /** The same for all that a task reads. */
 double ready_fetch_us(struct starpu_task *task, unsigned node);
+
+/** Whether data that is sent to a memory takes the place of other data there. */
+bool ready_memory_is_short(const struct ready_context *c, unsigned node);
+
+/** How much of what a task reads is not in a memory, and not on its way.
+ * @param most what is more need not be exact */
+size_t ready_missing_bytes(struct starpu_task *task, unsigned node, size_t most);
 
 /** Time to transfer what a task writes from a memory to the main one, us. */
 double ready_return_us(struct starpu_task *task, unsigned node);

@@ -276,16 +276,45 @@ static struct queue *queue_choose(struct ready_local *local, struct queue *own)
 	return best;
 }
 
-/* @param most bytes of its data
- * @return NULL: it is empty, or of another class by now, or its first task has more */
-static struct starpu_task *queue_take(struct queue *queue, unsigned class, size_t most)
+/* The place of the task that has the least data missing in a memory; of equal ones that of the
+ * highest priority. */
+static size_t heap_least(const struct heddle_heap *heap, unsigned node, size_t *least)
 {
+	size_t place = 0;
+
+	*least = SIZE_MAX;
+	for (size_t i = 0; i < heap->n && i < HEDDLE_POOL_LOOKS; i++) {
+		size_t bytes = ready_missing_bytes(heap->items[i].item, node, *least);
+
+		if (bytes > *least ||
+		    (bytes == *least &&
+		     !heddle_heap_is_before(&heap->items[i], &heap->items[place])))
+			continue;
+		*least = bytes;
+		place = i;
+	}
+	return place;
+}
+
+/* Takes a task for a worker of a memory.
+ * @param most bytes of its data
+ * @param missing bytes of it that may not be in the memory, where the worker goes by that
+ * @return NULL: it is empty, or of another class by now, or the task in question has more */
+static struct starpu_task *queue_take(struct queue *queue, const struct ready_context *c,
+                                      unsigned id, size_t most, size_t missing)
+{
+	const struct ready_worker *worker = &c->workers[id];
 	struct starpu_task *task = NULL;
+	size_t place = 0, least = 0;
 
 	policy_lock_briefly(&queue->mutex);
-	if (queue->open == class + 1 && queue->heap.n &&
-	    (most == SIZE_MAX || ready_task_bytes(queue->heap.items[0].item) <= most))
-		task = heddle_heap_pop(&queue->heap);
+	if (queue->open == worker->class + 1 && queue->heap.n) {
+		if (ready_goes_by_memory(c, worker))
+			place = heap_least(&queue->heap, worker->node, &least);
+		if (least <= missing &&
+		    (most == SIZE_MAX || ready_task_bytes(queue->heap.items[place].item) <= most))
+			task = heddle_heap_take(&queue->heap, place);
+	}
 	if (task) {
 		moves_now(queue);
 		hints_set(queue);
@@ -453,7 +482,8 @@ static void ahead_fill(struct ready_context *c, unsigned id)
 	while (atomic_load(&ahead->n) < (target < AHEAD ? target : AHEAD) &&
 	       (queue = queue_choose(c->local, own)) &&
 	       atomic_load(&queue->count) > atomic_load(&queue->workers)) {
-		struct starpu_task *task = queue_take(queue, worker->class, ahead_most(c, id, own));
+		struct starpu_task *task =
+		    queue_take(queue, c, id, ahead_most(c, id, own), SIZE_MAX);
 
 		if (!task)
 			return;
@@ -471,7 +501,9 @@ static struct starpu_task *local_find(struct ready_context *c, unsigned id, bool
 {
 	struct queue *own = queue_of(c, c->workers[id].node);
 	struct queue *queue = queue_choose(c->local, own);
-	int top = queue ? atomic_load_explicit(&queue->top, memory_order_relaxed) : INT_MIN;
+	bool by_memory = ready_goes_by_memory(c, &c->workers[id]);
+	int top =
+	    queue && !by_memory ? atomic_load_explicit(&queue->top, memory_order_relaxed) : INT_MIN;
 	struct starpu_task *task = ahead_take(c, id, top);
 	unsigned from;
 
@@ -480,10 +512,14 @@ static struct starpu_task *local_find(struct ready_context *c, unsigned id, bool
 		task = ahead_take_sibling(c, id, queue, top);
 	if (task)
 		return task;
+	if (by_memory && queue && queue != own && atomic_load(&own->count))
+		task = queue_take(own, c, id, SIZE_MAX, 0);
+	if (task)
+		return task;
 	if (!queue)
 		queue = queue_longest(c->local);
 	if (queue)
-		return queue_take(queue, c->workers[id].class, SIZE_MAX);
+		return queue_take(queue, c, id, SIZE_MAX, SIZE_MAX);
 	task = ahead_take_back(c, id, &from);
 	if (task)
 		claims_left_behind(task, from, id);

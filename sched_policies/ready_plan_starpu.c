@@ -484,6 +484,13 @@ struct planning {
 	double
 	    wait_us; /* how long the asking worker may leave tasks to others; 0: there are none */
 	size_t n;    /* tasks given away */
+	/* Where the asking worker goes by its memory: tasks of which the least is missing there. */
+	struct {
+		struct heddle_pool_place place;
+		const struct heddle_pool_key *key;
+		size_t missing;
+	} near[SHORT_HORIZON];
+	size_t nnear;
 	/* In question. */
 	struct starpu_task *task;
 	const struct heddle_pool_key *key;
@@ -751,6 +758,18 @@ static double ahead_until_us(const struct planning *planning, unsigned id, size_
 	                                                 : 0;
 }
 
+/* Whether a plan serves a worker in its order of tasks. Who goes by its memory asks for itself,
+ * unless it waits. */
+static bool is_served(const struct planning *planning, unsigned id, size_t claims)
+{
+	const struct ready_context *c = planning->c;
+
+	if (planning->nnear)
+		return id == planning->asking;
+	return !ready_goes_by_memory(c, &c->workers[id]) ||
+	       (!claims && waiters_has(&c->waiters, id));
+}
+
 /* Whether a worker should be given more. */
 static bool is_open(const struct planning *planning, size_t w, unsigned given)
 {
@@ -758,6 +777,8 @@ static bool is_open(const struct planning *planning, size_t w, unsigned given)
 	unsigned id = c->plan->ids[w];
 	size_t claims = claims_count(&c->claims, id) + given;
 
+	if (!is_served(planning, id, claims))
+		return false;
 	if (!claims && (id == planning->asking || (planning->full && waiters_has(&c->waiters, id))))
 		return true;
 	return c->plan->plan.workers[w].free_us < ahead_until_us(planning, id, claims);
@@ -770,6 +791,8 @@ static bool is_soon(const struct planning *planning, size_t w, unsigned given)
 	unsigned id = c->plan->ids[w];
 	size_t claims = claims_count(&c->claims, id) + given;
 
+	if (!is_served(planning, id, claims))
+		return false;
 	if (!claims && (id == planning->asking || waiters_has(&c->waiters, id)))
 		return true;
 	return c->plan->plan.workers[w].begin_us < ahead_until_us(planning, id, claims);
@@ -809,10 +832,19 @@ static void claim_all(struct planning *planning)
 {
 	struct ready_context *c = planning->c;
 
-	/* From the end: places in front stay what they are. */
-	for (size_t i = planning->n; i-- > 0;)
-		heddle_pool_take(c->pool, &c->plan->grants[i].place,
-		                 &c->plan->grants[i].claim.entry);
+	/* From the end: places in front stay what they are. Tasks that are near come in any order.
+	 */
+	for (size_t i = planning->n; i-- > 0;) {
+		struct grant *grant = &c->plan->grants[i];
+
+		heddle_pool_take(c->pool, &grant->place, &grant->claim.entry);
+		for (size_t j = 0; planning->nnear && j < i; j++) {
+			struct heddle_pool_place *other = &c->plan->grants[j].place;
+
+			other->index -=
+			    other->queue == grant->place.queue && other->index > grant->place.index;
+		}
+	}
 	for (size_t i = 0; i < planning->n; i++) {
 		const struct grant *grant = &c->plan->grants[i];
 		const struct heddle_pool_entry *entry = &grant->claim.entry;
@@ -841,6 +873,61 @@ static bool gives_way(struct planning *planning)
 	return planning->given_way;
 }
 
+/* Whether all would end later if the asking worker did not begin a task now. */
+static bool presses(const struct planning *planning, const struct heddle_pool_key *key)
+{
+	const struct ready_context *c = planning->c;
+	double us = heddle_pool_us(key->cost[c->workers[planning->asking].class]);
+
+	return c->plan->bound_us > 0 && planning->now_us + us + key->rank > c->plan->plan.end_us;
+}
+
+/* Finds the tasks of which the least is missing in the asking worker's memory, where it goes by
+ * that; of equal ones those of higher priority. What presses comes first, whatever is missing. */
+static void near_find(struct planning *planning)
+{
+	struct ready_context *c = planning->c;
+	struct heddle_pool_walk walk = {0};
+	struct heddle_pool_place place;
+	const struct heddle_pool_key *key;
+
+	planning->nnear = 0;
+	if (planning->asking == c->nworkers ||
+	    !ready_goes_by_memory(c, &c->workers[planning->asking]))
+		return;
+	for (int n = 0; n < HORIZON && (key = heddle_pool_next(c->pool, &walk, &place)); n++) {
+		size_t i = planning->nnear;
+		size_t most = i == SHORT_HORIZON ? planning->near[i - 1].missing : SIZE_MAX;
+		size_t missing = 0;
+
+		if (!presses(planning, key))
+			missing = ready_missing_bytes(heddle_pool_at(&place),
+			                              c->workers[planning->asking].node, most);
+		if (missing >= most)
+			continue;
+		for (i -= i == SHORT_HORIZON; i && planning->near[i - 1].missing > missing; i--)
+			planning->near[i] = planning->near[i - 1];
+		planning->near[i].place = place;
+		planning->near[i].key = key;
+		planning->near[i].missing = missing;
+		planning->nnear += planning->nnear < SHORT_HORIZON;
+	}
+	planning->cut = planning->nnear == SHORT_HORIZON;
+}
+
+/* The task that a plan places as its nth, from 0 on. NULL: there are no more. */
+static const struct heddle_pool_key *next(const struct planning *planning, size_t n,
+                                          struct heddle_pool_walk *walk,
+                                          struct heddle_pool_place *place)
+{
+	if (!planning->nnear)
+		return heddle_pool_next(planning->c->pool, walk, place);
+	if (n >= planning->nnear)
+		return NULL;
+	*place = planning->near[n].place;
+	return planning->near[n].key;
+}
+
 /* Places tasks until everybody is served, or nothing is left within the horizon. */
 static void plan_make(struct planning *planning)
 {
@@ -854,6 +941,7 @@ static void plan_make(struct planning *planning)
 	bool open[STARPU_NMAXWORKERS];
 	size_t nopen = 0;
 
+	near_find(planning);
 	for (size_t w = 0; w < plan->nworkers; w++)
 		nopen += open[w] = is_open(planning, w, 0);
 	for (; nopen && n < horizon && !gives_way(planning); n++) {
@@ -861,7 +949,7 @@ static void plan_make(struct planning *planning)
 		unsigned trials;
 		size_t w;
 
-		key = heddle_pool_next(c->pool, &walk, &place);
+		key = next(planning, n, &walk, &place);
 		if (!key)
 			return;
 		trials = task_describe(c, key, heddle_pool_at(&place), &task);

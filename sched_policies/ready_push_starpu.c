@@ -267,7 +267,7 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 /* ---- memories that are too small for a task ---- */
 
 /* StarPU takes the memory of CUDA devices for data of up to PIECE bytes in portions. */
-#define PORTION (32ul << 20)
+#define PORTION READY_PORTION
 #define PIECE (PORTION / 8)
 
 /* What StarPU has to find in a memory at once for a task. */

@@ -56,13 +56,25 @@ static unsigned memory_of(const struct ready_requester *requester)
 	return requester->c->nmemories && worker->accelerator ? worker->node : 0;
 }
 
+/* What a task costs a worker whose memory cannot hold all data. */
+static size_t missing(void *task, size_t most, void *requester)
+{
+	const struct ready_requester *of = requester;
+
+	return ready_missing_bytes(task, of->c->workers[of->id].node, most);
+}
+
 /* For whatever in the pool a worker takes. */
 static struct heddle_pool_query query_of(struct ready_requester *requester)
 {
+	const struct ready_worker *worker = &requester->c->workers[requester->id];
+	bool by_memory = ready_goes_by_memory(requester->c, worker);
+
 	return (struct heddle_pool_query){
-	    .class = requester->c->workers[requester->id].class,
+	    .class = worker->class,
 	    .least = INT_MIN,
 	    .home = memory_of(requester),
+	    .cost = by_memory ? missing : NULL,
 	    .admit = requester->c->choosing ? ready_wants : NULL,
 	    .accept = accepts,
 	    .arg = requester,
@@ -117,7 +129,8 @@ static struct choice choose(struct ready_requester *requester)
 		choice = (struct choice){OWN, .owner = requester->id,
 		                         .index = claims_best(&c->claims, requester->id)};
 		best = claims_at(&c->claims, choice.owner, choice.index)->entry.key.priority;
-		if (best == INT_MAX)
+		/* What goes by memory was chosen among those of higher priority. */
+		if (best == INT_MAX || query.cost)
 			return choice;
 		query.least = best + 1;
 	}
@@ -129,7 +142,8 @@ static struct choice choose(struct ready_requester *requester)
 	}
 	requester->near = choice.from != NOWHERE;
 	/* Under a plan, who got nothing waits for the next one. */
-	if (choice.from == NOWHERE ? c->claims.total && !ready_is_planned(c) : c->claims.top > best)
+	if (choice.from == NOWHERE ? c->claims.total && !ready_is_planned(c)
+	                           : !query.cost && c->claims.top > best)
 		choose_claimed(requester, choice.from == NOWHERE ? INT_MIN : best + 1, &choice);
 	return choice;
 }

@@ -39,6 +39,39 @@ double ready_data_us(starpu_data_handle_t handle, unsigned node)
 	return isinf(least) ? 0 : least;
 }
 
+/* StarPU takes memory of CUDA devices in portions of 32 MiB. Once the memory is full it stays so:
+ * data that is sent there takes the place of other data. */
+bool ready_memory_is_short(const struct ready_context *c, unsigned node)
+{
+	size_t most = atomic_load_explicit(&c->most_bytes, memory_order_relaxed);
+	starpu_ssize_t available = starpu_memory_get_available(node);
+
+	return available >= 0 && (size_t)available < (most > READY_PORTION ? most : READY_PORTION);
+}
+
+bool ready_goes_by_memory(const struct ready_context *c, const struct ready_worker *worker)
+{
+	return c->plan && worker->accelerator && ready_memory_is_short(c, worker->node);
+}
+
+size_t ready_missing_bytes(struct starpu_task *task, unsigned node, size_t most)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; bytes <= most && i < STARPU_TASK_GET_NBUFFERS(task); i++) {
+		starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(task, i);
+		int there;
+
+		if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R))
+			continue;
+		starpu_data_query_status(handle, node, NULL, &there, NULL);
+		if (!there) /* asked separately: it takes longer */
+			starpu_data_query_status(handle, node, NULL, NULL, &there);
+		bytes += there ? 0 : starpu_data_get_size(handle);
+	}
+	return bytes;
+}
+
 double ready_fetch_us(struct starpu_task *task, unsigned node)
 {
 	double us = 0;

@@ -195,6 +195,7 @@ sim_tests = \
 	tests/sim/priorities \
 	tests/sim/product \
 	tests/sim/repeat \
+	tests/sim/scarce \
 	tests/sim/stated \
 	tests/sim/uneven \
 	tests/sim/wavefront \

@@ -37,6 +37,34 @@ static void test_order(void **state)
 	heddle_heap_free(&heap);
 }
 
+/* Items leave from any place, and the others keep their order. */
+static void test_take(void **state)
+{
+	static const int priorities[] = {9, 3, 8, 1, 2, 7, 6};
+
+	for (size_t place = 0; place < 7; place++) {
+		struct heddle_heap heap = {0};
+		int last = INT_MAX;
+		uintptr_t taken, item;
+
+		for (uintptr_t i = 0; i < 7; i++)
+			assert_int_equal(heddle_heap_push(&heap, priorities[i], (void *)(i + 1)),
+			                 0);
+		assert_null(heddle_heap_take(&heap, 7));
+		taken = (uintptr_t)heap.items[place].item;
+		assert_int_equal((uintptr_t)heddle_heap_take(&heap, place), taken);
+		for (size_t n = 0; n < 6; n++) {
+			item = (uintptr_t)heddle_heap_pop(&heap);
+			assert_int_not_equal(item, 0);
+			assert_int_not_equal(item, taken);
+			assert_true(priorities[item - 1] < last);
+			last = priorities[item - 1];
+		}
+		assert_null(heddle_heap_pop(&heap));
+		heddle_heap_free(&heap);
+	}
+}
+
 /* The item that should come next; N: there is none. */
 static size_t first_of(const int *priorities, const char *inside)
 {
@@ -81,6 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_empty),
 	    cmocka_unit_test(test_order),
+	    cmocka_unit_test(test_take),
 	    cmocka_unit_test(test_random),
 	};
 

@@ -380,6 +380,42 @@ static void test_homes(void **state)
 	assert_int_equal(home_take(5), 100);
 }
 
+static size_t cost_of(void *item, size_t most, void *costs)
+{
+	return ((const size_t *)costs)[(uintptr_t)item];
+}
+
+static uintptr_t cheap_take(const size_t *costs, unsigned home)
+{
+	struct heddle_pool_query query = {
+	    .class = GPU, .least = INT_MIN, .home = home, .cost = cost_of, .arg = (void *)costs};
+	struct heddle_pool_place place;
+	struct heddle_pool_entry entry;
+
+	assert_non_null(heddle_pool_find(pool, &query, &place));
+	heddle_pool_take(pool, &place, &entry);
+	return (uintptr_t)entry.item;
+}
+
+/* Where costs count, the item of the least comes first, of equal ones that of the highest priority;
+ * those with another home come last. */
+static void test_costs(void **state)
+{
+	static const size_t costs[] = {0, 5, 2, 7, 2, 0};
+
+	home_push(1, 3, 5);
+	home_push(2, 2, 0);
+	home_push(3, 2, 5);
+	home_push(4, 1, 5);
+	home_push(5, 1, 7);
+	assert_int_equal(cheap_take(costs, 5), 2);
+	assert_int_equal(cheap_take(costs, 5), 4);
+	assert_int_equal(cheap_take(costs, 5), 1);
+	assert_int_equal(cheap_take(costs, 7), 5);
+	assert_int_equal(cheap_take(costs, 7), 3);
+	assert_int_equal(heddle_pool_count(pool), 0);
+}
+
 static void rank_push(uintptr_t item, int priority, int rank, int cpu, int gpu)
 {
 	struct heddle_pool_key key;
@@ -710,6 +746,7 @@ int main(void)
 	    TEST(load),
 	    TEST(queues_not_wanted_are_passed_over),
 	    TEST(homes),
+	    TEST(costs),
 	    TEST(walk),
 	    TEST(gain_before_rank),
 	    TEST(random_against_the_definition),
