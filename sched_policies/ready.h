@@ -483,6 +483,9 @@ void ready_plan_leave(struct ready_context *c);
 /** How many tasks of a type have not started, as far as the graph is known. */
 double ready_plan_ahead(const struct ready_context *c, unsigned long type);
 
+/** Time until everything could be done at the earliest, by the last plan, us. */
+double ready_plan_left_us(const struct ready_context *c);
+
 /** Whether any task has been started: before, more tasks are likely being submitted. */
 bool ready_plan_has_begun(const struct ready_context *c);
 

@@ -348,6 +348,11 @@ double ready_plan_ahead(const struct ready_context *c, unsigned long type)
 	return 0;
 }
 
+double ready_plan_left_us(const struct ready_context *c)
+{
+	return c->plan->plan.end_us - starpu_timing_now();
+}
+
 bool ready_plan_has_begun(const struct ready_context *c)
 {
 	return c->plan->started_us > 0;

@@ -77,16 +77,18 @@ struct ready_type *ready_type_of(struct ready_context *c, unsigned long id)
 	return &c->types[place];
 }
 
-/* The shortest estimate for classes other than one; 0: there is none. */
-static double best_other_us(const struct ready_context *c, const struct heddle_pool_key *key,
+/* The shortest estimate for classes other than one; 0: there is none. In a plan a type may know
+ * more than the keys of its tasks. */
+static double best_other_us(struct ready_context *c, const struct heddle_pool_key *key,
                             unsigned class)
 {
+	const int *cost = key->type ? ready_type_of(c, key->type)->cost : key->cost;
 	int best = INT_MAX;
 
 	for (unsigned k = 0; k < c->nclasses; k++)
 		if (k != class && c->count[k] && heddle_pool_key_runs(key, k) &&
-		    key->cost[k] != HEDDLE_POOL_NO_COST && key->cost[k] < best)
-			best = key->cost[k];
+		    cost[k] != HEDDLE_POOL_NO_COST && cost[k] < best)
+			best = cost[k];
 	return best == INT_MAX ? 0 : heddle_pool_us(best);
 }
 
@@ -266,7 +268,7 @@ static bool trial_is_far_from_end(const struct ready_context *c, const struct re
 
 /* Whether a trial takes no longer than the task would on the best other class, by the operations
  * that the task states. */
-static bool trial_is_short(const struct ready_context *c, const struct heddle_pool_key *key,
+static bool trial_is_short(struct ready_context *c, const struct heddle_pool_key *key,
                            const struct ready_type *type, unsigned class)
 {
 	double other_us = best_other_us(c, key, class);
@@ -275,9 +277,39 @@ static bool trial_is_short(const struct ready_context *c, const struct heddle_po
 	       trial_longest_us(c, type, class, other_us) <= other_us;
 }
 
+/* Whether a trial is worth its risk. The class may need any number of times as long as the others,
+ * up to TRIAL_FACTOR; each doubling is taken to be as likely. Where all is done before the trial
+ * and what depends on it, it delays the end. Otherwise the class may do its part of the other tasks
+ * of the type in the rest of the time. */
+static bool trial_pays(struct ready_context *c, const struct heddle_pool_key *key,
+                       const struct ready_type *type, unsigned class)
+{
+	double other_us = best_other_us(c, key, class), others = 0, own = c->count[class];
+	double left_us, rest_us, sum_us = 0, ahead = c->plan ? ready_plan_ahead(c, type->id) : 0;
+	double after_us = ready_is_planned(c) ? key->rank : 0;
+
+	if (other_us <= 0 || ahead <= 0)
+		return true;
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class && type->told >> k & 1)
+			others += c->count[k];
+	left_us = ready_is_planned(c) ? ready_plan_left_us(c) : finish_all_us(c, key, class);
+	rest_us = (ahead - 1) * other_us / others;
+	for (double factor = 1; factor <= TRIAL_FACTOR; factor *= 2) {
+		double us = factor * other_us;
+
+		if (us < type->trial_us[class])
+			continue;
+		sum_us -= fmax(0, us + after_us - left_us);
+		if (us < left_us)
+			sum_us += rest_us * (1 - us / left_us) * own / (own + factor * others);
+	}
+	return sum_us >= 0;
+}
+
 /* Whether a trial waits for the second run of an accelerator: its first one may load something. All
  * that waits would seem to take as long, and so any trial to be bearable. */
-static bool trial_waits(const struct ready_context *c, const struct heddle_pool_key *key,
+static bool trial_waits(struct ready_context *c, const struct heddle_pool_key *key,
                         const struct ready_type *type, unsigned class)
 {
 	unsigned first = type->first | (type->flops > 0 ? type->trying : 0);
@@ -336,7 +368,7 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 		return !first_is_left(c, key, type, class);
 	if (trial_is_short(c, key, type, class))
 		return true;
-	if (trial_waits(c, key, type, class))
+	if (trial_waits(c, key, type, class) || !trial_pays(c, key, type, class))
 		return false;
 	if (trial_is_far_from_end(c, type, class))
 		return true;
@@ -792,7 +824,8 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	if (!*trial || (!trial_is_short(c, key, type, class) &&
 	                (class_tries(c, class) || trial_waits(c, key, type, class))))
 		return 0;
-	if (other_us > 0 && !trial_is_short(c, key, type, class) && is_last(c, type))
+	if (other_us > 0 && !trial_is_short(c, key, type, class) &&
+	    (is_last(c, type) || !trial_pays(c, key, type, class)))
 		return 0;
 	if (trial_is_far_from_end(c, type, class))
 		return fmax(us, fmax(other_us, 1));

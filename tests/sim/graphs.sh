@@ -42,6 +42,10 @@ run_limit 2013 5cpu+1gpu1@17076:1 12000 "cores rested" 1 blind
 # All tasks come before anybody has run one.
 run_limit 60458 4cpu+6gpu1@7424:6 12000 "two of six GPUs did the most" 1 blind
 
+# What takes a GPU 4 ms takes a core 142, and all that is left would take 17. And 1 and 48 ms.
+run_limit 20528 idgraf 100000 "a core tried what delays the end" 1 blind
+run_limit 20388 1cpu+7gpu1@6173:1 40000 "a core tried what delays the end" 1 blind
+
 # A core and GPUs with links of their own: as if these were one, the core would do what takes it 30
 # times as long.
 estimate=
