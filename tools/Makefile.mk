@@ -128,6 +128,7 @@ bin_heddle_analyse_SOURCES = \
 	tools/analyse/analyse.h \
 	tools/analyse/blocks.c \
 	tools/analyse/nodes.c \
+	tools/analyse/pointers.c \
 	tools/analyse/values.c
 bin_heddle_analyse_CPPFLAGS = $(PURE_CPPFLAGS) $(LLVM_CFLAGS) -DCLANG='"$(CLANG)"'
 bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)

@@ -169,259 +169,6 @@ static void globals_check(LLVMModuleRef module)
 	}
 }
 
-/* ---- pointers ---- */
-
-static const struct pointer nowhere = {BASE_UNKNOWN, -1, NULL}, own = {BASE_OWN, -1, NULL},
-                            none = {BASE_NONE, -1, NULL};
-
-/* Larger constants may be addresses. */
-enum { MOST_NO_ADDRESS = 0xffff };
-
-/* Whether an instruction makes an integer of other integers, as addresses are computed. */
-static bool is_integer_step(LLVMValueRef instruction)
-{
-	switch (LLVMGetInstructionOpcode(instruction)) {
-	case LLVMAdd:
-	case LLVMSub:
-	case LLVMAnd:
-	case LLVMOr:
-	case LLVMXor:
-	case LLVMShl:
-	case LLVMLShr:
-	case LLVMAShr:
-	case LLVMTrunc:
-	case LLVMZExt:
-	case LLVMSExt:
-	case LLVMFreeze:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool is_of_items(LLVMValueRef value)
-{
-	if (LLVMIsNull(value))
-		return true;
-	if (LLVMIsAConstantInt(value))
-		return LLVMConstIntGetZExtValue(value) <= MOST_NO_ADDRESS;
-	if (!LLVMIsAInstruction(value))
-		return false;
-	if (!value_walk_first(value))
-		return true;
-	switch (LLVMGetInstructionOpcode(value)) {
-	case LLVMCall:
-		return value_query_known(value_called_name(value));
-	case LLVMMul:
-	case LLVMIntToPtr:
-	case LLVMGetElementPtr:
-	case LLVMBitCast:
-		break;
-	default:
-		if (!is_integer_step(value))
-			return false;
-	}
-	for (int i = 0; i < LLVMGetNumOperands(value); i++)
-		if (!is_of_items(LLVMGetOperand(value, i)))
-			return false;
-	return true;
-}
-
-/* Whether a pointer is made of constants and numbers of items alone: no buffer lies there. */
-static bool is_no_address(LLVMValueRef value)
-{
-	value_walk_begin();
-	return is_of_items(value);
-}
-
-/* An index of an address. An unsigned index of 32 bits is taken as signed: where the two
- * differ, the address is beyond every buffer for which the description is used. */
-static int offset_node(LLVMValueRef index)
-{
-	LLVMValueRef from;
-
-	if (LLVMIsAZExtInst(index)) {
-		from = LLVMGetOperand(index, 0);
-		if (LLVMGetIntTypeWidth(LLVMTypeOf(from)) == 32)
-			return node_one(INDEX_IN_BOUNDS, 32, value_node(from));
-	}
-	return value_node(index);
-}
-
-static struct pointer pointer_of(LLVMValueRef value);
-
-/* A pointer in the memory of the process, which analyses one kernel. */
-static const struct pointer *pointer_keep(struct pointer pointer)
-{
-	struct pointer *kept = malloc(sizeof(*kept));
-
-	if (!kept)
-		node_too_large();
-	*kept = pointer;
-	return kept;
-}
-
-/* Whether anything is known of where in a buffer it points to. */
-static bool is_followed(struct pointer pointer)
-{
-	return (pointer.base >= 0 && pointer.node >= 0) || pointer.other;
-}
-
-static struct pointer pointer_add(struct pointer pointer, int bytes)
-{
-	if (pointer.base >= 0 && pointer.node >= 0)
-		pointer.node = node_sum(pointer.node, bytes);
-	if (pointer.other)
-		pointer.other = pointer_keep(pointer_add(*pointer.other, bytes));
-	return pointer;
-}
-
-static struct pointer element_pointer(LLVMValueRef value)
-{
-	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0));
-	LLVMTypeRef type = LLVMGetGEPSourceElementType(value);
-
-	if (pointer.base == BASE_NONE && !is_no_address(value))
-		return nowhere;
-	if (!is_followed(pointer))
-		return pointer;
-	for (int i = 1; i < LLVMGetNumOperands(value); i++) {
-		LLVMValueRef index = LLVMGetOperand(value, i);
-
-		if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
-			unsigned field = LLVMConstIntGetZExtValue(index);
-
-			pointer = pointer_add(pointer, node_constant(LLVMOffsetOfElement(
-			                                   analyse_layout, type, field)));
-			type = LLVMStructGetTypeAtIndex(type, field);
-			continue;
-		}
-		if (i > 1)
-			type = LLVMGetElementType(type);
-		pointer =
-		    pointer_add(pointer, node_product(offset_node(index),
-		                                      LLVMABISizeOfType(analyse_layout, type)));
-	}
-	return pointer;
-}
-
-/* @param condition says which of the offsets; NULL: none does */
-static int either_node(LLVMValueRef condition, int a, int b)
-{
-	if (a < 0 || b < 0)
-		return -1;
-	return condition ? value_choice(condition, 64, a, b) : node_two(INDEX_SELECT, 64, a, b);
-}
-
-/* A pointer with one more place, of an argument. */
-static struct pointer pointer_join(struct pointer pointer, int base, int node)
-{
-	if (pointer.base == base)
-		pointer.node = either_node(NULL, pointer.node, node);
-	else if (pointer.other)
-		pointer.other = pointer_keep(pointer_join(*pointer.other, base, node));
-	else
-		pointer.other = pointer_keep((struct pointer){base, node, NULL});
-	return pointer;
-}
-
-/* @param condition says which; NULL: none does */
-static struct pointer either(LLVMValueRef condition, struct pointer a, struct pointer b)
-{
-	if (a.base == b.base && !a.other && !b.other)
-		return (struct pointer){
-		    a.base, a.base < 0 ? -1 : either_node(condition, a.node, b.node), NULL};
-	if (a.base == BASE_NONE)
-		return b;
-	if (b.base == BASE_NONE)
-		return a;
-	if (a.base < 0 || b.base < 0)
-		return nowhere;
-	for (const struct pointer *place = &b; place; place = place->other)
-		a = pointer_join(a, place->base, place->node);
-	return a;
-}
-
-static struct pointer loop_pointer(LLVMValueRef phi, const struct growth *growth,
-                                   struct pointer pointer)
-{
-	if (pointer.base >= 0 && pointer.node >= 0)
-		pointer.node = value_loop_node(phi, growth, pointer.node, 64);
-	if (pointer.other)
-		pointer.other = pointer_keep(loop_pointer(phi, growth, *pointer.other));
-	return pointer;
-}
-
-static struct pointer phi_pointer(LLVMValueRef phi)
-{
-	struct growth growth;
-	struct pointer pointer;
-
-	if (value_growth(phi, &growth) && growth.is_pointer)
-		return loop_pointer(phi, &growth, pointer_of(growth.initial));
-	pointer = pointer_of(LLVMGetIncomingValue(phi, 0));
-	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
-		pointer = either(NULL, pointer, pointer_of(LLVMGetIncomingValue(phi, k)));
-	return pointer;
-}
-
-static struct pointer argument_pointer(LLVMValueRef value)
-{
-	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
-		if (LLVMGetParam(analyse_kernel, i) == value)
-			return (struct pointer){i, node_constant(0), NULL};
-	return nowhere;
-}
-
-static struct pointer pointer_make(LLVMValueRef value)
-{
-	unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(value));
-
-	if (space == SPACE_LOCAL || LLVMIsAAllocaInst(value) ||
-	    (LLVMIsAGlobalVariable(value) && space != SPACE_GLOBAL))
-		return own;
-	if (LLVMIsAArgument(value))
-		return space == SPACE_PRIVATE ? own : argument_pointer(value);
-	if (LLVMIsAConstantExpr(value))
-		return space == SPACE_CONSTANT ? own : nowhere; /* parts of a table */
-	if (LLVMIsNull(value))
-		return none;
-	if (!LLVMIsAInstruction(value))
-		return nowhere;
-	switch (LLVMGetInstructionOpcode(value)) {
-	case LLVMGetElementPtr:
-		return element_pointer(value);
-	case LLVMBitCast:
-	case LLVMAddrSpaceCast:
-	case LLVMFreeze:
-		return pointer_of(LLVMGetOperand(value, 0));
-	case LLVMPHI:
-		return phi_pointer(value);
-	case LLVMSelect:
-		return either(LLVMGetOperand(value, 0), pointer_of(LLVMGetOperand(value, 1)),
-		              pointer_of(LLVMGetOperand(value, 2)));
-	case LLVMIntToPtr:
-		return is_no_address(value) ? none : nowhere;
-	default:
-		return nowhere;
-	}
-}
-
-/* A pointer that depends on itself is not followed. */
-static struct pointer pointer_of(LLVMValueRef value)
-{
-	struct memo *memo = value_memo(value);
-
-	if (memo->pointer_state == MEMO_BEGUN)
-		return nowhere;
-	if (memo->pointer_state == MEMO_NEW) {
-		memo->pointer_state = MEMO_BEGUN;
-		memo->pointer = pointer_make(value);
-		memo->pointer_state = MEMO_MADE;
-	}
-	return memo->pointer;
-}
-
 /* ---- accesses ---- */
 
 /* The alignment of an access that does not say it: that of OpenCL's largest type. */
@@ -470,7 +217,7 @@ static void access_print(struct pointer pointer, unsigned long long bytes, const
 	if (pointer.base == BASE_OWN)
 		return;
 	if (pointer.base == BASE_NONE)
-		pointer = nowhere;
+		pointer = pointer_nowhere;
 	somewhere.always = place->always && pointer.base >= 0 && !pointer.other;
 	if (pointer.other)
 		access_print(*pointer.other, bytes, mode, &somewhere, alignment);
@@ -526,7 +273,7 @@ static bool vector_access(LLVMValueRef call, const char *symbol, const struct pl
 	bytes = name.half ? 2 : LLVMABISizeOfType(analyse_layout, type);
 	bytes *= name.n ? name.n : 1;
 	pointer = pointer_of(LLVMGetOperand(call, name.load ? 1 : 2));
-	if (is_followed(pointer))
+	if (pointer_is_followed(pointer))
 		pointer = pointer_add(
 		    pointer,
 		    node_product(value_node(LLVMGetOperand(call, name.load ? 0 : 1)), bytes));
@@ -550,7 +297,7 @@ static void images_print(enum opaque kind, const char *mode)
 static void anything_print(const char *why)
 {
 	refuse_print(why);
-	access_print(nowhere, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+	access_print(pointer_nowhere, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
 	images_print(OPAQUE_WRITTEN, "update");
 }
 
@@ -680,7 +427,7 @@ static void group_copy_side(LLVMValueRef call, unsigned operand, unsigned size, 
 	char text[96];
 	int zero, one, number, trips;
 
-	if (is_followed(pointer)) {
+	if (pointer_is_followed(pointer)) {
 		zero = node_constant(0);
 		one = node_constant(1);
 		number = value_node(LLVMGetOperand(call, 2));
@@ -822,7 +569,7 @@ static bool escapes_by(LLVMValueRef user)
 			return false;
 		return number_escapes(user);
 	default:
-		return !is_integer_step(user) || number_escapes(user);
+		return !pointer_is_step(user) || number_escapes(user);
 	}
 }
 
@@ -864,7 +611,7 @@ static void number_check(LLVMValueRef value)
 	of_number = LLVMIsAIntToPtrInst(value)
 	                ? !is_of_pointer_number(operand)
 	                : LLVMIsAGetElementPtrInst(value) && LLVMIsNull(operand);
-	if (of_number && !is_no_address(value))
+	if (of_number && !pointer_is_no_address(value))
 		anything_print("it makes a pointer of a number");
 }
 
@@ -994,7 +741,7 @@ static void lanes_print(LLVMValueRef store, unsigned lane, unsigned nlanes, unsi
 	struct place there = *place;
 
 	there.always = place->always && always;
-	if (lane && is_followed(pointer))
+	if (lane && pointer_is_followed(pointer))
 		pointer = pointer_add(pointer, node_constant(lane * size));
 	access_print(pointer, nlanes * size, "write", &there,
 	             lane ? size : LLVMGetAlignment(store));
@@ -1009,7 +756,7 @@ static void chosen_lane_print(LLVMValueRef store, unsigned n, unsigned long long
 	int lane;
 
 	there.every = place->every && block_counts_every(index, LLVMGetInstructionParent(store));
-	if (is_followed(pointer)) {
+	if (pointer_is_followed(pointer)) {
 		/* No other number makes sense. */
 		lane = value_node(index);
 		lane = node_two(INDEX_MIN, 64, node_two(INDEX_MAX, 64, lane, node_constant(0)),

@@ -1,9 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Parts of heddle-analyse (tools/heddle-analyse.c), each of which uses those before it: nodes.c
- * prints the nodes of the description, values.c follows integers, blocks.c finds conditions,
- * accesses.c follows pointers and prints accesses (partition/kernel/access/index.h has the format).
+ * Parts of heddle-analyse (tools/heddle-analyse.c): nodes.c prints the nodes of the description,
+ * values.c follows integers, pointers.c pointers, and blocks.c finds conditions. These lead to each
+ * other: a pointer has an index, which may be loaded by a pointer, or be chosen by a condition.
+ * accesses.c prints accesses (partition/kernel/access/index.h has the format).
  * The program analyses one kernel, so the kernel and its data layout are globals.
  */
 #ifndef TOOLS_ANALYSE_ANALYSE_H
@@ -143,6 +144,25 @@ static inline bool text_starts(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
+
+/* ---- pointers.c ---- */
+
+extern const struct pointer pointer_nowhere;
+
+/** Where a pointer points to. One that depends on itself is not followed. */
+struct pointer pointer_of(LLVMValueRef value);
+
+/** A pointer so many bytes behind another one, of which the number is a node. */
+struct pointer pointer_add(struct pointer pointer, int bytes);
+
+/** Whether anything is known of where in a buffer it points to. */
+bool pointer_is_followed(struct pointer pointer);
+
+/** Whether a pointer is made of constants and numbers of items alone: no buffer lies there. */
+bool pointer_is_no_address(LLVMValueRef value);
+
+/** Whether an instruction makes an integer of other integers, as addresses are computed. */
+bool pointer_is_step(LLVMValueRef instruction);
 
 /* ---- blocks.c ---- */
 
