@@ -190,6 +190,7 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/index.c \
 	partition/kernel/access/index.h \
 	partition/kernel/access/index_text.c \
+	partition/kernel/access/contents.c \
 	partition/kernel/access/index_values.c \
 	partition/kernel/access/index_values.h \
 	partition/kernel/access/ndrange.c \

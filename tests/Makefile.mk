@@ -43,6 +43,7 @@ unit_tests = \
 	tests/unit/kernel_buses \
 	tests/unit/kernel_conditions \
 	tests/unit/kernel_direct \
+	tests/unit/kernel_contents \
 	tests/unit/kernel_index \
 	tests/unit/kernel_integers \
 	tests/unit/kernel_pasted \
@@ -153,6 +154,7 @@ opencl_programs = \
 	tests/starpu/kernel_stored \
 	tests/starpu/kernel_transfers \
 	tests/starpu/kernel_ahead \
+	tests/starpu/kernel_contents \
 	tests/starpu/kernel_direct \
 	tests/starpu/kernel_images \
 	tests/starpu/kernel_kept \
@@ -328,6 +330,7 @@ opencl_scripts = \
 	tests/starpu/kernel_buses.sh \
 	tests/starpu/kernel_cache.sh \
 	tests/starpu/kernel_ahead.sh \
+	tests/starpu/kernel_contents.sh \
 	tests/starpu/kernel_direct.sh \
 	tests/starpu/kernel_images.sh \
 	tests/starpu/kernel_kept.sh \

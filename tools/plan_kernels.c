@@ -40,7 +40,8 @@ struct arguments {
 	size_t options_size;
 	size_t global[3], local[3];
 	unsigned dimensions, local_dimensions; /* 0: not given */
-	int64_t integer;
+	int64_t integer, content;
+	bool contents; /* `content` is given */
 	size_t bytes;
 	char **files;
 	int nfiles;
@@ -111,6 +112,18 @@ static void parse_integer(void *data, char *text, struct argp_state *state)
 		argp_error(state, "--integer: \"%s\" is no number", text);
 }
 
+static void parse_content(void *data, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = data;
+	char *end;
+
+	errno = 0;
+	arguments->content = strtoll(text, &end, 10);
+	arguments->contents = true;
+	if (end == text || *end || errno)
+		argp_error(state, "--contents: \"%s\" is no number", text);
+}
+
 static error_t take_files(void *data, int key, char *text, struct argp_state *state)
 {
 	struct arguments *arguments = data;
@@ -135,6 +148,10 @@ static const struct option_row options[] = {
      PARSED(parse_local), .letter = 'l'},
     {"integer", "N", "value of all integer arguments (default: 1024)", PARSED(parse_integer),
      .letter = 'i'},
+    {"contents", "N",
+     "value of every other integer in buffers, of the others one less, where they say what a "
+     "kernel accesses (default: that of integer arguments)",
+     PARSED(parse_content), .letter = 'c'},
     {"bytes", "N", "size of all buffers (default: 268435456)",
      NUMBER(struct arguments, bytes, 0, INT64_MAX), .letter = 'b'},
     {0},
@@ -293,28 +310,53 @@ struct finding {
 	const char *why;
 };
 
-/* By node, whether it is of data: nothing is known of it, or of one that it comes from. NULL: there
- * is no memory. */
-static bool *data_find(const struct index_kernel *kernel)
+/* Dimensions of which a node needs the group or the item, as bits, or OF_DATA. */
+enum { OF_DATA = 1 << 3 };
+
+/* Whether more integers may be loaded, one for each number in some dimensions, than a launch looks
+ * at. */
+static bool is_many(const struct ndrange *range, unsigned dimensions)
 {
-	bool *of_data = calloc(kernel->nnodes + 1, sizeof(*of_data));
+	size_t n = 1;
 
-	for (unsigned n = 0; n < kernel->nnodes && of_data; n++) {
-		const struct index_node *node = &kernel->nodes[n];
+	for (unsigned d = 0; d < 3; d++)
+		n *= dimensions >> d & 1 ? range->groups[d] * range->local[d] : 1;
+	return n > INDEX_MOSTLOOKED;
+}
 
-		of_data[n] = node->op == INDEX_UNKNOWN;
-		for (int i = 0; i < 3; i++)
-			of_data[n] =
-			    of_data[n] || (node->operands[i] >= 0 && of_data[node->operands[i]]);
-	}
-	return of_data;
+static unsigned node_needs(const struct index_kernel *kernel, const struct ndrange *range,
+                           const struct index_node *node, const unsigned char *needs)
+{
+	unsigned of = node->op == INDEX_UNKNOWN                           ? OF_DATA
+	              : node->op == INDEX_GROUP || node->op == INDEX_ITEM ? 1U << node->value
+	                                                                  : 0;
+
+	for (int i = 0; i < 3; i++)
+		of |= node->operands[i] >= 0 ? needs[node->operands[i]] : 0;
+	if (node->op == INDEX_LOAD &&
+	    (!index_looks(kernel, NULL, node->value) || is_many(range, of)))
+		of |= OF_DATA;
+	return of;
+}
+
+/* By node, what it needs, so whether it is of data: nothing is known of it, or of one that it comes
+ * from. NULL: there is no memory. */
+static unsigned char *needs_find(const struct index_kernel *kernel, const struct ndrange *range)
+{
+	unsigned char *needs = calloc(kernel->nnodes + 1, sizeof(*needs));
+
+	for (unsigned n = 0; n < kernel->nnodes && needs; n++)
+		needs[n] = node_needs(kernel, range, &kernel->nodes[n], needs);
+	return needs;
 }
 
 /* Whether a write to an argument is behind conditions that are not followed, or that ask for
  * data. */
-static bool is_conditional(const struct index_kernel *kernel, unsigned argument)
+static bool is_conditional(const struct index_kernel *kernel, const struct ndrange *range,
+                           unsigned argument)
 {
-	bool *of_data = data_find(kernel), any = false;
+	unsigned char *needs = needs_find(kernel, range);
+	bool any = false;
 
 	for (unsigned i = 0; i < kernel->naccesses; i++) {
 		const struct index_access *access = &kernel->accesses[i];
@@ -322,35 +364,37 @@ static bool is_conditional(const struct index_kernel *kernel, unsigned argument)
 		if (access->argument != (int)argument || !access->write)
 			continue;
 		any = any || !access->always;
-		for (unsigned g = 0; g < access->nguards && of_data; g++) {
+		for (unsigned g = 0; g < access->nguards && needs; g++) {
 			const int *nodes = kernel->guards[access->guards[g]].nodes;
 
-			any = any || of_data[nodes[0]] || of_data[nodes[1]];
+			any = any || (needs[nodes[0]] | needs[nodes[1]]) & OF_DATA;
 		}
 	}
-	free(of_data);
+	free(needs);
 	return any;
 }
 
 /* Whether the description says where a kernel writes in an argument, if sizes and integers fit. */
-static bool is_addressed(const struct index_kernel *kernel, unsigned argument)
+static bool is_addressed(const struct index_kernel *kernel, const struct ndrange *range,
+                         unsigned argument)
 {
-	bool *of_data = data_find(kernel), all = of_data != NULL;
+	unsigned char *needs = needs_find(kernel, range);
+	bool all = needs != NULL;
 
 	for (unsigned i = 0; i < kernel->naccesses; i++) {
 		const struct index_access *access = &kernel->accesses[i];
 
 		if (access->argument == (int)argument && access->write)
-			all = all && access->node >= 0 && !of_data[access->node];
+			all = all && access->node >= 0 && !(needs[access->node] & OF_DATA);
 	}
-	free(of_data);
+	free(needs);
 	return all;
 }
 
 /* Adds what is known of the writes of some groups. A window of all of a large buffer tells
  * nothing. */
-static void uses_add(const struct index_kernel *kernel, const struct index_use *uses, size_t bytes,
-                     struct finding *finding)
+static void uses_add(const struct index_kernel *kernel, const struct ndrange *range,
+                     const struct index_use *uses, size_t bytes, struct finding *finding)
 {
 	for (unsigned a = 0; a < kernel->narguments; a++) {
 		const struct index_window *write = &uses[a].write;
@@ -359,18 +403,54 @@ static void uses_add(const struct index_kernel *kernel, const struct index_use *
 			continue;
 		if (!write->known || write->end - write->first == bytes)
 			*finding = (struct finding){
-			    UNKNOWN, is_addressed(kernel, a)
+			    UNKNOWN, is_addressed(kernel, range, a)
 			                 ? "with this size and these integers it may write all "
 			                   "of a buffer"
 			                 : "where it writes is not known"};
 		else if (!write->dense && finding->known > KNOWN)
 			*finding = (struct finding){
 			    KNOWN,
-			    is_conditional(kernel, a)
+			    is_conditional(kernel, range, a)
 			        ? "a condition that a launch does not tell is in front of its "
 			          "writes"
 			        : "its writes leave gaps, or it is not known that they do not"};
 	}
+}
+
+/* Bytes of a buffer that is looked at. */
+enum { LOOKED_BYTES = 1 << 20 };
+
+/* Contents of the buffers that are looked at: a number and the one below it in turn, so that groups
+ * find others. A buffer has integers of the size of a load from it. @return 0; -ENOMEM */
+static int contents_make(const struct arguments *arguments, const struct index_kernel *kernel,
+                         unsigned char **contents, size_t *bytes)
+{
+	int64_t value = arguments->contents ? arguments->content : arguments->integer;
+
+	for (unsigned n = 0; n < kernel->nnodes; n++) {
+		const struct index_node *node = &kernel->nodes[n];
+
+		if (node->op != INDEX_LOAD || contents[node->value] ||
+		    !index_looks(kernel, NULL, node->value))
+			continue;
+		contents[node->value] = malloc(LOOKED_BYTES);
+		if (!contents[node->value])
+			return -ENOMEM;
+		bytes[node->value] = LOOKED_BYTES;
+		for (size_t i = 0, size = node->bits / 8; i < LOOKED_BYTES / size; i++) {
+			int64_t found = value - i % 2;
+
+			memcpy(contents[node->value] + i * size, &found, size); /* little-endian */
+		}
+	}
+	return 0;
+}
+
+static void contents_free(unsigned char **contents, unsigned n)
+{
+	for (unsigned a = 0; contents && a < n; a++)
+		free(contents[a]);
+	free(contents);
 }
 
 /* What is known of the writes of each half of a kernel's groups. */
@@ -381,26 +461,32 @@ static int halves_find(const struct arguments *arguments, const struct index_ker
 	int64_t *integers = calloc(n, sizeof(*integers));
 	size_t *bytes = calloc(n, sizeof(*bytes)), groups;
 	struct index_use *uses = calloc(n, sizeof(*uses));
+	unsigned char **contents = calloc(n, sizeof(*contents));
 	struct ndrange range;
-	struct index_launch launch = {&range, integers, bytes, NULL};
-	int error = integers && bytes && uses ? range_make(arguments, kernel, &range) : -ENOMEM;
+	struct index_launch launch = {&range, integers, bytes, NULL,
+	                              (const unsigned char *const *)contents};
+	int error =
+	    integers && bytes && uses && contents ? range_make(arguments, kernel, &range) : -ENOMEM;
 
 	*finding = (struct finding){COMPLETE, ""};
 	for (unsigned a = 0; !error && a < n; a++) {
 		integers[a] = arguments->integer;
 		bytes[a] = arguments->bytes;
 	}
+	if (!error)
+		error = contents_make(arguments, kernel, contents, bytes);
 	groups = error ? 0 : ndrange_groups(&range);
 	for (unsigned half = 0; !error && half < 2; half++) {
 		size_t from = half * (groups / 2);
 
 		error = index_uses(kernel, &launch, from, half ? groups - from : groups / 2, uses);
 		if (!error)
-			uses_add(kernel, uses, arguments->bytes, finding);
+			uses_add(kernel, &range, uses, arguments->bytes, finding);
 	}
 	free(integers);
 	free(bytes);
 	free(uses);
+	contents_free(contents, n);
 	return error;
 }
 

@@ -30,6 +30,11 @@ kernel void marked(global real *x, global const int *marks, int n)
 kernel void gaps(global real *x) { x[get_global_id(0) % 100 * 3] = 1; }
 kernel void anywhere(global real *x, global int *y) { x[y[get_global_id(0)]] = 1; }
 kernel void counts(global int *x) { atomic_inc(x); }
+kernel void batch(global real *x, global const ulong *first, global const uint *width)
+{
+	if (get_global_id(0) < width[get_global_id(1)])
+		x[first[get_global_id(1)] + get_global_id(0)] = 1;
+}
 kernel void tile(global real *x, int n)
 {
 	for (int i = 0; i < 4; i++)
@@ -47,7 +52,11 @@ expect_kernels 0 'a.cl: anywhere: unknown: where it writes is not known' "$@"
 expect_kernels 0 'a.cl: tile: unknown: with this size and these integers' -i 2000000000 "$@"
 expect_kernels 0 'a.cl: counts: one device: it has atomic' "$@"
 expect_kernels 0 'a.cl: tile: complete$' "$@"
-expect_kernels 0 '^7 kernels: 6 can be split; writes known of 5, complete of 2$' "$@"
+expect_kernels 0 'a.cl: batch: known: its writes leave gaps' "$@"
+expect_kernels 0 'a.cl: batch: complete$' -g 64,2 -l 64,1 "$@"
+expect_kernels 0 'a.cl: batch: complete$' -g 64,4 -l 64,1 -c 64 "$@"
+expect_kernels 2 'contents: "x" is no number' -c x "$@"
+expect_kernels 0 '^8 kernels: 7 can be split; writes known of 6, complete of 2$' "$@"
 expect_kernels 0 '^ *1  it has atomic' "$@"
 expect_kernels 0 'a.cl: tile: complete' -g 512,64 -l 64 -i 512 -o '-cl-mad-enable' "$@"
 
@@ -124,7 +133,7 @@ kernel void adds(global uint *x, global const uint *y, int n)
 kernel void leaves(global int *x, global const int *y)
 {
 	for (int i = 0; i < 4; i++) {
-		if (y[i])
+		if (y[get_global_id(0) + i])
 			return;
 		x[get_global_id(0) * 4 + i] = 1;
 	}

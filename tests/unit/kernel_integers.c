@@ -415,7 +415,7 @@ static void integers_are_sound(void **state)
 		size_t bytes[2] = {sizes[lrand48() % 7]}, from = lrand48() % 6;
 		size_t n = 1 + lrand48() % (6 - from), inside = 0, all = 0;
 		int64_t integers[2] = {0, program.argument}, addresses[ROUNDS];
-		struct index_launch launch = {&range, integers, bytes, NULL};
+		struct index_launch launch = {&range, integers, bytes, NULL, NULL};
 		struct index_use uses[2];
 		struct index_kernel kernel;
 

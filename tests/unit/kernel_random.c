@@ -24,7 +24,7 @@ enum { LAUNCHES = 6, RANGES = 8 };
 
 static struct {
 	unsigned long kernels, refused, launches, windows, known, dense, exact, images, painted;
-	unsigned long aliased, leaving, told;
+	unsigned long aliased, leaving, told, looked, scribbled;
 } counts;
 
 /* ---- launches ---- */
@@ -39,6 +39,8 @@ static void range_make(struct ndrange *range)
 		local[d] = 1 + lrand48() % (d ? 3 : 8);
 		global[d] = local[d] * (1 + lrand48() % (d ? 3 : 6));
 	}
+	if (lrand48() % 4 == 0) /* too many groups to look at each alone */
+		local[0] = 1 + lrand48() % 2, global[0] = local[0] * (17 + lrand48() % 20);
 	assert_int_equal(ndrange_make(dimensions, global, local, range), 0);
 	for (unsigned d = 0; d < 3; d++)
 		if (lrand48() % 3 == 0)
@@ -135,13 +137,56 @@ static bool same_choose(int same[RANDOM_ARGUMENTS], size_t bytes[RANDOM_ARGUMENT
 {
 	int b = lrand48() % RANDOM_DATA, of = lrand48() % RANDOM_DATA;
 
-	for (int a = 0; a < RANDOM_ARGUMENTS; a++)
-		same[a] = a;
-	if (of >= b)
+	if (of >= b || same[RANDOM_DATA] != RANDOM_DATA)
 		return false;
 	same[b] = of;
 	bytes[b] = bytes[of] = bytes[b] > bytes[of] ? bytes[b] : bytes[of];
 	return true;
+}
+
+/* ---- contents ---- */
+
+enum { MOSTBYTES = 40000 };
+
+static unsigned char held[MOSTBYTES];
+
+/* What the last buffer holds: integers of some size that are small, all the same, offsets that
+ * grow, or anything, now and then large. */
+static void contents_fill(void)
+{
+	size_t width = 1U << (lrand48() % 3 ? 2 : lrand48() % 4);
+	int64_t kind = lrand48() % 5, factor = 1 + lrand48() % 40, value;
+
+	for (size_t i = 0; i < MOSTBYTES / width; i++) {
+		value = kind == 0   ? factor
+		        : kind == 1 ? (int64_t)i * factor
+		        : kind == 2 ? lrand48() % 2
+		                    : lrand48() % 50;
+		if (kind == 3 && lrand48() % 20 == 0)
+			value = lrand48() % 2 ? -value : INT32_MAX - value;
+		memcpy(held + i * width, &value, width); /* little-endian */
+	}
+}
+
+/* What a launch knows of it: nothing, all, or what is wrong by then, since the kernel writes there
+ * by another argument.
+ * @return whether the kernel finds it so */
+static bool contents_choose(const struct index_kernel *index, struct random_contents *contents,
+                            int same[RANDOM_ARGUMENTS])
+{
+	int other = lrand48() % RANDOM_DATA;
+
+	contents_fill();
+	*contents = (struct random_contents){NULL, 0};
+	if (lrand48() % 3 == 0)
+		return false;
+	*contents = (struct random_contents){held, lrand48() % 3 ? MOSTBYTES
+	                                                         : 8 + lrand48() % (MOSTBYTES - 8)};
+	if (lrand48() % 6 || !index_writes(index, other))
+		return true;
+	same[RANDOM_DATA] = other;
+	counts.scribbled++;
+	return false;
 }
 
 /* ---- checks ---- */
@@ -170,6 +215,7 @@ struct check {
 	const struct random_kernel *kernel;
 	const struct index_launch *launch;
 	const struct random_touches *touches;
+	bool found; /* the contents of the last buffer are known */
 };
 
 /* The argument whose window has a touch. */
@@ -306,7 +352,8 @@ static void leaves_check(const struct check *check, const struct index_kernel *i
 
 	memcpy(bytes, launch.bytes, sizeof(bytes));
 	launch.bytes = bytes;
-	bytes[RANDOM_DATA] = SIZE_MAX / 2; /* of which touches are not kept */
+	if (!check->found)
+		bytes[RANDOM_DATA] = SIZE_MAX / 2; /* of which touches are not kept */
 	told = index_leaves(index, &launch, &outside);
 	if (!told) {
 		bytes[b] -= 1 + (size_t)lrand48() % (lrand48() % 2 ? 8 : bytes[b] - 1);
@@ -331,17 +378,27 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 	size_t bytes[RANDOM_ARGUMENTS];
 	int same[RANDOM_ARGUMENTS];
 	struct random_touches touches;
+	struct random_contents contents;
+	const unsigned char *of[RANDOM_ARGUMENTS] = {NULL};
 	struct ndrange range;
-	struct index_launch launch = {&range, given, bytes, same};
-	struct check check = {kernel, &launch, &touches};
+	struct index_launch launch = {&range, given, bytes, same, of};
+	struct check check = {kernel, &launch, &touches, false};
+	bool found;
 
 	range_make(&range);
 	integers_make(integers);
 	sizes_make(kernel, &range, sizes);
 	given_make(kernel, index, integers, sizes, given);
-	if (random_kernel_run(kernel, &range, integers, sizes, &touches)) {
+	for (int a = 0; a < RANDOM_ARGUMENTS; a++)
+		same[a] = a;
+	found = check.found = contents_choose(index, &contents, same);
+	of[RANDOM_DATA] = contents.bytes;
+	if (random_kernel_run(kernel, &range, integers, sizes, found ? &contents : NULL,
+	                      &touches)) {
 		counts.launches++;
+		counts.looked += found && index_looks(index, same, RANDOM_DATA);
 		bytes_choose(&touches, bytes);
+		bytes[RANDOM_DATA] = found ? contents.n : bytes[same[RANDOM_DATA]];
 		counts.aliased += same_choose(same, bytes);
 		if (random_kernel_sizes(kernel))
 			bytes[image] = sizes[0] * sizes[1] * sizes[2];
@@ -409,10 +466,11 @@ static void windows_hold(void **state)
 	print_message(
 	    "%lu kernels (%lu refused), %lu right launches, %lu windows: %lu known, %lu "
 	    "exact, %lu written for sure; of images %lu, %lu written for sure; %lu launches with "
-	    "one array as two buffers; %lu leave a buffer, %lu for sure\n",
+	    "one array as two buffers; %lu leave a buffer, %lu for sure; %lu look at contents, %lu "
+	    "must not\n",
 	    counts.kernels, counts.refused, counts.launches, counts.windows, counts.known,
 	    counts.exact, counts.dense, counts.images, counts.painted, counts.aliased,
-	    counts.leaving, counts.told);
+	    counts.leaving, counts.told, counts.looked, counts.scribbled);
 }
 
 int main(void)

@@ -28,8 +28,9 @@ static char why[KERNEL_WHY];
 
 enum { MAXARGUMENTS = 6, POISON = 0x9d, ROUNDS = 3 };
 
-/* B: buffer of floats, U: of small unsigned integers, c: of bytes; `n` elements.
- * i: an integer of value n; f: a float; l: local memory of n bytes. */
+/* B: buffer of floats, U: of small unsigned integers, O: of multiples of 64 in order, S: of sizes
+ * up to 64, c: of bytes; `n` elements. i: an integer of value n; f: a float; l: local memory of n
+ * bytes. */
 struct argument {
 	char kind;
 	long n;
@@ -328,6 +329,18 @@ static const struct example examples[] = {
      {8, 4},
      {{'B', 32 * 16 * 3}, {'B', 3}, {'i', 32}, {'i', 16}, {'i', 3}},
      "-/RECT+ BROADCAST/-"},
+    {"images_of_a_batch",
+     2,
+     {64, 16},
+     {16, 1},
+     {{'S', 16}, {'O', 16}, {'B', 1024}, {'B', 1024}},
+     NULL},
+    {"segments",
+     1,
+     {16 * 8},
+     {8},
+     {{'O', 17}, {'B', 1024}, {'B', 1024}},
+     "HALO/- CONTIGUOUS/- -/CONTIGUOUS"},
     {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };
 
@@ -357,7 +370,7 @@ struct memory {
 
 static bool is_buffer(const struct argument *argument)
 {
-	return argument->kind == 'B' || argument->kind == 'U' || argument->kind == 'c';
+	return argument->kind && strchr("BUOSc", argument->kind);
 }
 
 static void fill(const struct argument *argument, unsigned char *to)
@@ -367,6 +380,8 @@ static void fill(const struct argument *argument, unsigned char *to)
 			((float *)to)[i] = drand48();
 		else if (argument->kind == 'U')
 			((unsigned *)to)[i] = lrand48() % 100000;
+		else if (argument->kind == 'O' || argument->kind == 'S')
+			((unsigned *)to)[i] = argument->kind == 'O' ? i * 64 : lrand48() % 65;
 		else
 			to[i] = lrand48();
 }
@@ -634,7 +649,8 @@ static void example_run(const struct example *example, const size_t *offset, cl_
 	struct index_kernel kernel;
 	struct ndrange_launch all = launch_of_all(example, offset);
 	int64_t integers[MAXARGUMENTS];
-	struct index_launch at = {&range, integers, memory.bytes, NULL};
+	struct index_launch at = {&range, integers, memory.bytes, NULL,
+	                          (const unsigned char *const *)memory.given};
 	char *prologue;
 	cl_program boxes, shifted = NULL;
 

@@ -783,3 +783,21 @@ __kernel void far_elements(__global float *out)
 		out[i] = w;
 	}
 }
+
+/* Sizes and places of images are in memory. */
+__kernel void images_of_a_batch(__global const uint *width, __global const uint *first,
+                                __global const float *in, __global float *out)
+{
+	int x = get_global_id(0), image = get_global_id(1);
+
+	if (x < width[image])
+		out[first[image] + x] = 2 * in[first[image] + x];
+}
+
+/* A list for each group, from one place to the next one's. */
+__kernel void segments(__global const uint *first, __global const float *in, __global float *out)
+{
+	for (uint i = first[get_group_id(0)] + get_local_id(0); i < first[get_group_id(0) + 1];
+	     i += get_local_size(0))
+		out[i] = in[i] + 1;
+}

@@ -79,6 +79,20 @@ static const struct {
      {"get_image_width(image)", "get_image_dim(image).y", "get_image_depth(image)"}},
 };
 
+/* How an integer is loaded from the data. */
+static const struct {
+	const char *pointer, *part; /* the type that it points to; of it this is loaded */
+	int64_t stride, offset, bytes;
+	enum type type;
+	bool is_unsigned;
+} loads[] = {{"int", "", 4, 0, 4, I32, false},           {"uint", "", 4, 0, 4, U32, true},
+             {"uchar", "", 1, 0, 1, I32, true},          {"short", "", 2, 0, 2, I32, false},
+             {"long", "", 8, 0, 8, I64, false},          {"ulong", "", 8, 0, 8, U64, true},
+             {"int2", ".y", 8, 4, 4, I32, false},        {"uchar4", ".z", 4, 2, 1, I32, true},
+             {"struct pair", ".y", 12, 4, 4, I32, false}};
+
+enum { NLOADS = sizeof(loads) / sizeof(loads[0]) };
+
 static const char *const smalls[] = {"char", "uchar", "short", "ushort"};
 
 struct expression {
@@ -151,6 +165,7 @@ struct random_kernel {
 	struct expression *helpers[NHELPERS]; /* of variables 0 and 1, as parameters */
 	struct statement *body;
 	bool structured; /* its integers are in a structure */
+	bool looks;      /* many of its indices are loaded */
 	int image;       /* which kind it writes; -1: none */
 	int tile;        /* a macro that an option defines */
 };
@@ -243,11 +258,41 @@ static struct expression *size_make(struct maker *m)
 	return expression(SIZE, I32, pick(images[m->kernel->image].n));
 }
 
+/* An integer of the data. */
+static struct expression *loaded(struct expression *index)
+{
+	int which = chance(60) ? 0 : pick(NLOADS);
+	struct expression *e = expression(LOADED, loads[which].type, which);
+
+	e->of[0] = index;
+	return e;
+}
+
+/* A table has an entry for each group, item or row, mostly. */
+static struct expression *entry(struct maker *m)
+{
+	struct expression *e = query(chance(50)   ? GROUP_ID
+	                             : chance(80) ? GLOBAL_ID
+	                                          : LOCAL_ID,
+	                             pick(3));
+
+	if (m->nvisible && chance(20)) {
+		int which = m->visible[pick(m->nvisible)];
+
+		e = expression(VARIABLE, m->kernel->variables[which], which);
+	}
+	if (chance(25))
+		e = binary("+*"[pick(2)], e, literal(1 + pick(5)));
+	return loaded(chance(10) ? literal(pick(9)) : e);
+}
+
 static struct expression *leaf(struct maker *m)
 {
 	static const int constants[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 64, 100, -1, -2};
 	int what = pick(10);
 
+	if (!m->in_helper && m->kernel->looks && chance(12))
+		return entry(m);
 	if (m->in_helper)
 		what = pick(2) ? 9 : what;
 	if (what < 4 && !m->in_helper)
@@ -357,11 +402,8 @@ static struct expression *any(struct maker *m, int depth)
 		e->of[1] = cast(U32, any(m, depth - 1));
 		return e;
 	}
-	if (what < 99 && !m->in_helper) {
-		e = expression(LOADED, I32, 0);
-		e->of[0] = leaf(m);
-		return e;
-	}
+	if (what < 99 && !m->in_helper)
+		return loaded(leaf(m));
 	return leaf(m);
 }
 
@@ -430,6 +472,8 @@ static struct expression *index_make(struct maker *m)
 		e = binary("+-*"[pick(3)], e, leaf(m));
 	if (chance(15))
 		e = binary('+', e, literal(pick(9)));
+	if (m->kernel->looks && chance(30))
+		e = binary('+', chance(30) ? binary('*', entry(m), width) : entry(m), e);
 	if (chance(10))
 		e = choice(m, e, chance(70) ? binary("+-"[pick(2)], e, leaf(m)) : leaf(m));
 	return chance(15) ? cast(pick(NTYPES), e) : e;
@@ -971,8 +1015,11 @@ static void kernel_make(struct random_kernel *kernel, int number, int tile)
 {
 	struct maker m = {.kernel = kernel};
 
-	*kernel = (struct random_kernel){
-	    .number = number, .tile = tile, .structured = chance(25), .image = -1};
+	*kernel = (struct random_kernel){.number = number,
+	                                 .tile = tile,
+	                                 .structured = chance(25),
+	                                 .image = -1,
+	                                 .looks = chance(50)};
 	if (chance(40))
 		kernel->image = pick(sizeof(images) / sizeof(images[0]));
 	for (int b = 0; b < RANDOM_BUFFERS; b++)
@@ -1054,9 +1101,12 @@ static void expression_print(FILE *out, const struct random_kernel *kernel,
 		fputc(')', out);
 		return;
 	case LOADED:
-		fputs("data[", out);
+		if (e->which)
+			fprintf(out, "((__global %s *)data)[", loads[e->which].pointer);
+		else
+			fputs("data[", out);
 		expression_print(out, kernel, e->of[0]);
-		fputc(']', out);
+		fprintf(out, "]%s", loads[e->which].part);
 		return;
 	case CHOICE:
 		fputc('(', out);
@@ -1549,6 +1599,7 @@ struct execution {
 	const struct random_kernel *kernel;
 	const struct ndrange *range;
 	const int64_t *integers, *sizes;
+	const struct random_contents *contents;
 	size_t group[3], item[3], flat;
 	int64_t variables[MAXVARIABLES];
 	unsigned steps;
@@ -1721,6 +1772,28 @@ static int64_t small_value(int which, int64_t value)
 	                    : (int64_t)(uint16_t)value;
 }
 
+/* Where the contents are not known, any number will do. */
+static int64_t loaded_value(struct execution *x, const struct expression *e)
+{
+	int64_t a = evaluate(x, e->of[0]), bytes = loads[e->which].bytes, whole = 0;
+	const unsigned char *at;
+	size_t n;
+
+	if (!x->contents) {
+		a = (int32_t)(((uint64_t)a + 77) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % 50;
+		return a < 0 && loads[e->which].is_unsigned ? -a : a;
+	}
+	n = x->contents->n / loads[e->which].stride;
+	if (a < 0 || a >= (int64_t)n)
+		return wrong(x);
+	at = x->contents->bytes + a * loads[e->which].stride + loads[e->which].offset;
+	for (int64_t i = bytes - 1; i >= 0; i--)
+		whole = whole << 8 | at[i];
+	if (!loads[e->which].is_unsigned && bytes < 8)
+		whole = (whole ^ (INT64_C(1) << (8 * bytes - 1))) - (INT64_C(1) << (8 * bytes - 1));
+	return whole;
+}
+
 static int64_t evaluate(struct execution *x, const struct expression *e)
 {
 	int64_t a;
@@ -1761,8 +1834,7 @@ static int64_t evaluate(struct execution *x, const struct expression *e)
 	case SIZE:
 		return x->sizes[e->which];
 	case LOADED:
-		a = evaluate(x, e->of[0]);
-		return (int32_t)(((uint64_t)a + 77) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % 50;
+		return loaded_value(x, e);
 	}
 	return 0;
 }
@@ -2050,9 +2122,10 @@ static enum flow block_run(struct execution *x, const struct statement *s)
 
 bool random_kernel_run(const struct random_kernel *kernel, const struct ndrange *range,
                        const int64_t integers[RANDOM_INTEGERS], const int64_t sizes[RANDOM_SIZES],
-                       struct random_touches *touches)
+                       const struct random_contents *contents, struct random_touches *touches)
 {
 	struct execution x = {.kernel = kernel,
+	                      .contents = contents,
 	                      .range = range,
 	                      .integers = integers,
 	                      .sizes = sizes,

@@ -53,14 +53,21 @@ struct random_touches {
 	size_t n;
 };
 
+/** What is in the last buffer: `n` bytes. */
+struct random_contents {
+	const unsigned char *bytes;
+	size_t n;
+};
+
 /** Executes a kernel.
  * @param integers values of its arguments
  * @param sizes of its image
+ * @param contents NULL: some small numbers
  * @param[out] touches to be freed
  * @return whether it is right: nothing overflows where C says that it must not, no address is
- * below its buffer, and it ends */
+ * below its buffer, nothing is loaded from outside of the contents, and it ends */
 bool random_kernel_run(const struct random_kernel *kernel, const struct ndrange *range,
                        const int64_t integers[RANDOM_INTEGERS], const int64_t sizes[RANDOM_SIZES],
-                       struct random_touches *touches);
+                       const struct random_contents *contents, struct random_touches *touches);
 
 #endif

@@ -728,16 +728,35 @@ static bool only_read(LLVMValueRef pointer)
 	return true;
 }
 
+/* An integer in a buffer. Whether the kernel writes there is asked at the launch.
+ * @param offset of it in what is loaded */
+static int content_node(LLVMValueRef load, unsigned bits, unsigned long long offset)
+{
+	struct pointer pointer = pointer_of(LLVMGetOperand(load, 0));
+	char text[48];
+
+	if (pointer.base < 0 || pointer.node < 0 || pointer.other || LLVMGetVolatile(load) ||
+	    LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic ||
+	    (bits != 8 && bits != 16 && bits != 32 && bits != 64) ||
+	    LLVMGetAlignment(load) < bits / 8)
+		return node_unknown();
+	if (offset)
+		pointer = pointer_add(pointer, node_constant(offset));
+	snprintf(text, sizeof(text), " %d %d", pointer.base, pointer.node);
+	return node_print(INDEX_LOAD, bits, text);
+}
+
 /* A kernel has its structures in memory of its own, where it could write. */
 static int load_node(LLVMValueRef load, unsigned bits, int element)
 {
-	unsigned long long offset = element < 0 ? 0 : element * (bits / 8);
+	unsigned long long offset = element < 0 ? 0 : element * (bits / 8), inside = offset;
 	LLVMValueRef whole = whole_find(LLVMGetOperand(load, 0), &offset);
 
-	if (!LLVMIsAArgument(whole) ||
-	    LLVMGetPointerAddressSpace(LLVMTypeOf(whole)) != SPACE_PRIVATE || !only_read(whole))
-		return node_unknown();
-	return value_field_node(value_argument(whole), offset, bits);
+	if (LLVMGetPointerAddressSpace(LLVMTypeOf(whole)) != SPACE_PRIVATE)
+		return content_node(load, bits, inside);
+	return LLVMIsAArgument(whole) && only_read(whole)
+	           ? value_field_node(value_argument(whole), offset, bits)
+	           : node_unknown();
 }
 
 static LLVMValueRef constant_element(LLVMValueRef vector, unsigned element)

@@ -294,30 +294,75 @@ static void box_uses(struct evaluation *e, struct piece *pieces, struct index_us
 		piece_add(&pieces[p], uses);
 }
 
+/* Layers of a box that are looked at one by one. */
+enum { MOSTLAYERS = 16 };
+
+/* Whether groups of another number in a dimension find other integers in a buffer. */
+static bool layers_differ(const struct evaluation *e, unsigned dimension)
+{
+	for (unsigned n = 0; n < e->kernel->nnodes; n++) {
+		const struct index_node *node = &e->kernel->nodes[n];
+
+		if (node->op == INDEX_LOAD && e->values[n].known && !affine_single(&e->values[n]) &&
+		    e->values[node->operands[0]].k[dimension])
+			return true;
+	}
+	return false;
+}
+
+/* How thick the layers are in which a box is looked at: one group where these find other integers,
+ * since each is known better than all together (images of a batch). Otherwise all.
+ * @param[out] dimension in which they lie on each other */
+static size_t layer_find(struct evaluation *e, const struct ndrange_box *box, unsigned *dimension)
+{
+	unsigned d = box->n[2] > 1 ? 2 : box->n[1] > 1 ? 1 : 0;
+
+	*dimension = d;
+	if (!e->looked || box->n[d] < 2 || box->n[d] > MOSTLAYERS)
+		return box->n[d];
+	space_of_box(e->launch->range, box, &e->space);
+	index_evaluate(e);
+	return layers_differ(e, d) ? 1 : box->n[d];
+}
+
+/* Adds the uses of one box to those of all.
+ * @param room for those of a layer */
+static void layers_uses(struct evaluation *e, const struct ndrange_box *box, struct piece *pieces,
+                        struct index_use *room, struct index_use *uses)
+{
+	struct ndrange_box layer = *box;
+	unsigned d;
+	size_t n = layer_find(e, box, &d);
+
+	for (size_t i = 0; i < box->n[d]; i += n) {
+		layer.first[d] = box->first[d] + i;
+		layer.n[d] = n;
+		memset(room, 0, e->kernel->narguments * sizeof(*room));
+		space_of_box(e->launch->range, &layer, &e->space);
+		box_uses(e, pieces, room);
+		for (unsigned a = 0; a < e->kernel->narguments; a++) {
+			window_add(&uses[a].read, room[a].read);
+			window_add(&uses[a].write, room[a].write);
+		}
+	}
+}
+
 static int range_uses(const struct index_kernel *kernel, const struct index_launch *launch,
                       size_t from, size_t n, struct index_use *uses)
 {
 	struct ndrange_box boxes[NDRANGE_MAXBOXES];
 	unsigned nboxes = ndrange_boxes(launch->range, from, n, boxes);
-	struct evaluation e = {.kernel = kernel, .launch = launch};
+	struct evaluation e;
 	size_t size = (kernel->narguments + 1) * sizeof(*uses);
 	struct index_use *box = malloc(size);
 	struct piece *pieces = malloc((kernel->naccesses + 1) * sizeof(*pieces));
 	bool memory;
 
-	e.values = calloc(kernel->nnodes + 1, sizeof(*e.values));
-	memory = box && pieces && e.values;
+	memory = !index_evaluation_begin(kernel, launch, &e) && box && pieces;
 	memset(uses, 0, kernel->narguments * sizeof(*uses));
-	for (unsigned b = 0; memory && b < nboxes; b++) {
-		memset(box, 0, size);
-		space_of_box(launch->range, &boxes[b], &e.space);
-		box_uses(&e, pieces, box);
-		for (unsigned a = 0; a < kernel->narguments; a++) {
-			window_add(&uses[a].read, box[a].read);
-			window_add(&uses[a].write, box[a].write);
-		}
-	}
-	free(e.values);
+	for (unsigned b = 0; memory && b < nboxes; b++)
+		layers_uses(&e, &boxes[b], pieces, box, uses);
+	index_evaluation_end(&e);
 	free(pieces);
 	free(box);
 	return memory ? 0 : -ENOMEM;
@@ -436,18 +481,16 @@ int index_leaves(const struct index_kernel *kernel, const struct index_launch *l
 {
 	struct ndrange_box boxes[NDRANGE_MAXBOXES];
 	unsigned nboxes = ndrange_boxes(launch->range, 0, ndrange_groups(launch->range), boxes);
-	struct evaluation e = {.kernel = kernel, .launch = launch};
+	struct evaluation e;
 	bool found = false;
+	int error = index_evaluation_begin(kernel, launch, &e);
 
-	e.values = calloc(kernel->nnodes + 1, sizeof(*e.values));
-	if (!e.values)
-		return -ENOMEM;
-	for (unsigned b = 0; b < nboxes && !found; b++) {
+	for (unsigned b = 0; b < nboxes && !found && !error; b++) {
 		space_of_box(launch->range, &boxes[b], &e.space);
 		found = box_outside(&e, outside);
 	}
-	free(e.values);
-	return found;
+	index_evaluation_end(&e);
+	return error ? error : found;
 }
 
 size_t index_alignment(const struct index_kernel *kernel, unsigned argument)
@@ -477,10 +520,17 @@ bool index_reads(const struct index_kernel *kernel, unsigned argument)
 
 bool index_writes(const struct index_kernel *kernel, unsigned argument)
 {
-	for (unsigned i = 0; i < kernel->naccesses; i++)
-		if (kernel->accesses[i].argument == (int)argument && kernel->accesses[i].write)
-			return true;
-	return false;
+	return kernel->arguments[argument].written;
+}
+
+bool index_looks(const struct index_kernel *kernel, const int *same, unsigned argument)
+{
+	bool looks = kernel->arguments[argument].loaded;
+
+	for (unsigned b = 0; b < kernel->narguments && looks; b++)
+		looks = !kernel->arguments[b].written ||
+		        (same ? same[b] != same[argument] : b != argument);
+	return looks;
 }
 
 /* ---- classes: how the windows of different ranges lie to each other ---- */

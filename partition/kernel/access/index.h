@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 20
+ *   heddle-index 21
  *   refuse REASON
  *   argument buffer | integer BITS | local | image SHAPE FORMATS | sampler | other   in order
  *   field ARGUMENT OFFSET BYTES                         of one that is `other` or `image`
@@ -43,8 +43,11 @@
  * Guards, numbered from 0 on, are comparisons that hold wherever the access is reached. `always`:
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
- * by their own tests alone. */
-#define INDEX_VERSION 20
+ * by their own tests alone.
+ *
+ * A LOAD is an integer in a buffer, of BITS (8, 16, 32 or 64), at a multiple of its size. It is
+ * known where a launch says what is in the buffer (`contents` of struct index_launch). */
+#define INDEX_VERSION 21
 
 /** Of all kernels of a source: what stands before the name of each, whose description follows, and
  * before an exit status behind one that is not whole. */
@@ -74,6 +77,7 @@
 	OPERATION(OFFSET, "offset", "v") /* dimension */                                           \
 	OPERATION(DIMENSIONS, "dimensions", "")                                                    \
 	OPERATION(RANGE, "range", "vm") /* least, greatest */                                      \
+	OPERATION(LOAD, "load", "vn")   /* from an argument, at so many bytes */                   \
 	OPERATION(ADD, "add", "nn")                                                                \
 	OPERATION(SUB, "sub", "nn")                                                                \
 	OPERATION(MUL, "mul", "nn")                                                                \
@@ -145,6 +149,8 @@ struct index_argument {
 	unsigned bits;    /**< of an integer */
 	unsigned shape;   /**< of an image: see INDEX_ARRAYED; 0: it is not known */
 	unsigned formats; /**< of an image: INDEX_..._FORMATS that calls suit; 0: any */
+	/** Of a buffer: there are LOADs of it; the kernel writes to it. */
+	bool loaded, written;
 };
 
 /** An integer in an argument: in a structure or a vector that is given by value. */
@@ -159,6 +165,11 @@ struct index_image {
 
 /** Fields of all arguments of a kernel. */
 #define INDEX_MAXFIELDS 24
+
+/** Integers of contents that are looked at for one node, and for all, to tell what groups access.
+ */
+#define INDEX_MOSTLOOKED 16384
+#define INDEX_MOSTLOOKS 65536
 
 /** Arguments of a kernel that can be split; HEDDLE_KERNEL_MAXARGUMENTS. */
 #define INDEX_MAXARGUMENTS 40
@@ -205,6 +216,11 @@ size_t index_alignment(const struct index_kernel *kernel, unsigned argument);
 bool index_reads(const struct index_kernel *kernel, unsigned argument);
 bool index_writes(const struct index_kernel *kernel, unsigned argument);
 
+/** Whether what a buffer holds before a launch says where the kernel accesses memory: it loads
+ * integers from there for that, and writes to no argument that is the same memory.
+ * @param same as in a launch */
+bool index_looks(const struct index_kernel *kernel, const int *same, unsigned argument);
+
 /** A kernel's description. */
 struct index_kernel {
 	char *refusal; /**< why it must run on one device, or NULL */
@@ -237,6 +253,10 @@ struct index_launch {
 	/** By argument the first one that is the same memory, which gets the uses of all; NULL: no
 	 * two are the same. */
 	const int *same;
+	/** By argument the bytes of a buffer as the kernel will find them; NULL: of one, or instead
+	 * of all: they are not known. Buffers that the kernel writes do not count (index_looks()).
+	 */
+	const unsigned char *const *contents;
 };
 
 /** Bytes of a buffer that are read or written: from `first` up to before `end`; none

@@ -122,6 +122,11 @@ static bool value_valid(const struct index_kernel *kernel, const struct index_no
 		       kernel->arguments[node->value].kind == INDEX_INTEGER;
 	case INDEX_FIELD:
 		return node->value >= 0 && node->value < kernel->nfields;
+	case INDEX_LOAD:
+		return node->value >= 0 && node->value < kernel->narguments &&
+		       kernel->arguments[node->value].kind == INDEX_BUFFER &&
+		       (node->bits == 8 || node->bits == 16 || node->bits == 32 ||
+		        node->bits == 64);
 	case INDEX_GROUP:
 	case INDEX_ITEM:
 	case INDEX_GROUPS:
@@ -140,8 +145,7 @@ static bool value_valid(const struct index_kernel *kernel, const struct index_no
 	}
 }
 
-static int numbers_read(const struct index_kernel *kernel, struct index_node *node,
-                        const char *text)
+static int numbers_read(struct index_kernel *kernel, struct index_node *node, const char *text)
 {
 	int noperands = 0;
 
@@ -169,7 +173,11 @@ static int numbers_read(const struct index_kernel *kernel, struct index_node *no
 		else
 			return -EINVAL;
 	}
-	return value_valid(kernel, node) ? 0 : -EINVAL;
+	if (!value_valid(kernel, node))
+		return -EINVAL;
+	if (node->op == INDEX_LOAD)
+		kernel->arguments[node->value].loaded = true;
+	return 0;
 }
 
 static int node_read(struct index_kernel *kernel, const char *text)
@@ -240,6 +248,7 @@ static int access_read(struct index_kernel *kernel, const char *text)
 	access->write = !strcmp(mode, "write") || !strcmp(mode, "update");
 	access->every = !strcmp(always, "every");
 	access->always = access->every || !strcmp(always, "always");
+	kernel->arguments[access->argument].written |= access->write;
 	return access->read || access->write ? guards_read(kernel, access, text + used) : -EINVAL;
 }
 
@@ -311,7 +320,7 @@ int index_unknown(unsigned narguments, const enum index_kind *kinds, struct inde
 			index_free(&made);
 			return -ENOMEM;
 		}
-		*argument = (struct index_argument){.kind = kinds[a], .bits = 64};
+		*argument = (struct index_argument){.kind = kinds[a], .bits = 64, .written = true};
 		*access = (struct index_access){
 		    .argument = a, .node = -1, .bytes = 1, .read = true, .write = true};
 		if (!has_accesses(argument))

@@ -228,6 +228,19 @@ static int test_first(const struct evaluation *e, int trips)
 	return first < 0 ? other : first;
 }
 
+/* What rounds add that add something between two numbers each: a step that is another one for
+ * other groups, or in other rounds. */
+static struct affine rounds_add(const struct evaluation *e, const struct affine *step,
+                                const struct affine *rounds)
+{
+	wide least, most, none, n;
+
+	if (!affine_bounds(&e->space, step, &least, &most) ||
+	    !affine_bounds(&e->space, rounds, &none, &n))
+		return affine_unknown();
+	return affine_range(least < 0 ? least * n : 0, most > 0 ? most * n : 0);
+}
+
 static struct affine loop(const struct evaluation *e, const struct index_node *node)
 {
 	int test = test_first(e, node->operands[2]);
@@ -235,8 +248,10 @@ static struct affine loop(const struct evaluation *e, const struct index_node *n
 	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
 	struct affine count = e->values[test], value;
 
-	if (!affine_single(&step))
-		return affine_unknown();
+	if (!affine_single(&step)) {
+		value = affine_add(initial, rounds_add(e, &step, &count), 1);
+		return affine_fit(&e->space, value, node->bits, false);
+	}
 	value = affine_add(initial, affine_scale(count, step.c), 1);
 	if (value.known && !count.nsteps && trips->op == INDEX_TRIPS && step.c > 0 &&
 	    trips->operands[0] == node->operands[0] && trips->operands[1] == node->operands[1])
@@ -447,7 +462,7 @@ static struct affine leaf(const struct evaluation *e, const struct index_node *n
 	}
 }
 
-static struct affine operation(const struct evaluation *e, const struct index_node *node)
+static struct affine operation(struct evaluation *e, const struct index_node *node)
 {
 	struct affine a = node->operands[0] >= 0 ? value_of(e, node, 0) : affine_unknown();
 	struct affine b = node->operands[1] >= 0 ? value_of(e, node, 1) : affine_unknown();
@@ -482,6 +497,8 @@ static struct affine operation(const struct evaluation *e, const struct index_no
 	case INDEX_EXTEND:
 	case INDEX_IN_BOUNDS:
 		return extended(e, node);
+	case INDEX_LOAD:
+		return index_load(e, node, a);
 	case INDEX_TRIPS:
 		return trips(e, node);
 	case INDEX_LOOP:
@@ -493,6 +510,7 @@ static struct affine operation(const struct evaluation *e, const struct index_no
 
 void index_evaluate(struct evaluation *e)
 {
+	e->left = INDEX_MOSTLOOKS;
 	for (unsigned i = 0; i < e->kernel->nnodes; i++) {
 		const struct index_node *node = &e->kernel->nodes[i];
 		struct affine value = operation(e, node);

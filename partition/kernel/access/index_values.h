@@ -9,13 +9,32 @@
 #include "partition/kernel/access/affine.h"
 #include "partition/kernel/access/index.h"
 
+/** What a node found in a buffer, and for which places. */
+struct evaluation_look {
+	wide first, last;
+	int64_t step; /**< 0: none yet */
+	struct affine value;
+};
+
 /** An evaluation for the groups of one box. */
 struct evaluation {
 	const struct index_kernel *kernel;
 	const struct index_launch *launch;
-	struct affine_space space; /**< of the box, or of it behind guards */
-	struct affine *values;     /**< of the nodes so far */
+	struct affine_space space;     /**< of the box, or of it behind guards */
+	struct affine *values;         /**< of the nodes so far */
+	struct evaluation_look *looks; /**< by node; NULL: nothing is looked at */
+	uint64_t looked;               /**< arguments whose contents count, as bits */
+	unsigned left;                 /**< integers that may still be looked at */
 };
+
+/** index_evaluation_end() is to follow, also where this fails. @return 0; -ENOMEM */
+int index_evaluation_begin(const struct index_kernel *kernel, const struct index_launch *launch,
+                           struct evaluation *e);
+void index_evaluation_end(struct evaluation *e);
+
+/** An integer in a buffer.
+ * @param at where, in bytes: of all those there the value is one */
+struct affine index_load(struct evaluation *e, const struct index_node *node, struct affine at);
 
 /** Values of all nodes in the evaluation's space. */
 void index_evaluate(struct evaluation *e);

@@ -220,6 +220,8 @@ static void request_start(void *work)
 	__atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
 	status = kernel_kept_begin(request, request->split && !kernel_in_blocks(request) &&
 	                                        !kernel_devices_untimed(request));
+	if (!status)
+		kernel_contents_take(request);
 	request->start_us = starpu_timing_now();
 	request->stats.queue_us = request->start_us - request->submit_us;
 	request->pending = 1;
@@ -641,8 +643,7 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 	why = status ? NULL : kernel_refusal(request);
 	starpu_pthread_mutex_unlock(&request->kernel->mutex);
 	for (unsigned a = 0; a < given->narguments && !status; a++) {
-		struct index_launch launch = {&request->range, request->integers, request->units,
-		                              request->same};
+		struct index_launch launch = kernel_index_launch(request);
 		enum index_class read = INDEX_UNUSED, write = INDEX_UNUSED;
 
 		status = index_classes(&request->kernel->index, &launch, request->same[a], &read,

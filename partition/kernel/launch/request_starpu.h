@@ -51,6 +51,7 @@ struct heddle_kernel_request {
 	bool over;        /* it has ended, or will not begin */
 	bool rewritten;   /* and it is written: groups may read what others write */
 	bool imprecise, split;
+	bool looks; /* it has begun, and what buffers hold says where the kernel accesses memory */
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
@@ -93,6 +94,8 @@ struct heddle_kernel_request {
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers and images; 0 */
 	size_t units[HEDDLE_KERNEL_MAXARGUMENTS]; /* the same, of images in pixels */
 	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
+	/* Buffers that are looked at, in main memory; NULL for others. They count if it looks. */
+	const unsigned char *contents[HEDDLE_KERNEL_MAXARGUMENTS];
 	/* Data that stays on devices, and writes of it by others when this was submitted. */
 	struct kept_data *kept[HEDDLE_KERNEL_MAXARGUMENTS];
 	uint64_t writes[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -180,6 +183,19 @@ unsigned kernel_devices(const struct heddle_kernel_request *request);
 unsigned kernel_devices_untimed(const struct heddle_kernel_request *request);
 /** Whether a device takes part in a launch. */
 bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned d);
+
+/** Whether what a buffer holds says where the kernel accesses memory. */
+bool kernel_looks_into(const struct heddle_kernel_request *request, unsigned a);
+/** The launch has begun: from now on its buffers are looked at. They are as the kernel finds them
+ * in main memory, and nobody writes what the kernel only reads. */
+void kernel_contents_take(struct heddle_kernel_request *request);
+
+/** The launch as its accesses are asked for. */
+static inline struct index_launch kernel_index_launch(const struct heddle_kernel_request *request)
+{
+	return (struct index_launch){&request->range, request->integers, request->units,
+	                             request->same, request->looks ? request->contents : NULL};
+}
 
 /** What groups `from` to `from + n - 1` of a launch do with every argument, as far as its
  * mode allows. Of arguments that are one array the first has it all. @return 0; -ENOMEM */

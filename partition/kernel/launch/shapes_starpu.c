@@ -172,12 +172,28 @@ size_t kernel_cut_round(const struct ndrange *range, size_t at)
 
 /* ---- what is touched ---- */
 
+/* In mode STARPU_W nothing says what the kernel finds. */
+bool kernel_looks_into(const struct heddle_kernel_request *request, unsigned a)
+{
+	return request->given.arguments[a].mode != STARPU_W &&
+	       index_looks(&request->kernel->index, request->same, a);
+}
+
+void kernel_contents_take(struct heddle_kernel_request *request)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		bool looked = kernel_looks_into(request, a);
+
+		request->contents[a] = looked ? kernel_host_of(request, a) : NULL;
+		request->looks = request->looks || looked;
+	}
+}
+
 /* Windows in bytes, also of images. */
 static int windows_find(const struct heddle_kernel_request *request, size_t from, size_t n,
                         struct index_use *uses)
 {
-	struct index_launch launch = {&request->range, request->integers, request->units,
-	                              request->same};
+	struct index_launch launch = kernel_index_launch(request);
 	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
 
 	for (unsigned a = 0; a < request->given.narguments && !status; a++) {
@@ -377,8 +393,7 @@ static void integers_keep(const struct heddle_kernel_request *request)
 /* Finds the class that counts for the method "published". */
 static int class_find(struct heddle_kernel_request *request)
 {
-	struct index_launch launch = {&request->range, request->integers, request->units,
-	                              request->same};
+	struct index_launch launch = kernel_index_launch(request);
 	bool contiguous = request->declared == KERNEL_CLASS_CONTIGUOUS;
 	int status = 0;
 
@@ -391,8 +406,7 @@ static int class_find(struct heddle_kernel_request *request)
 
 int kernel_shape_look(struct heddle_kernel_request *request)
 {
-	struct index_launch launch = {&request->range, request->integers, request->units,
-	                              request->same};
+	struct index_launch launch = kernel_index_launch(request);
 	struct shape *shape = request->shape;
 	struct index_outside outside;
 	int found = 0;
@@ -423,7 +437,7 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	struct crossing all, part;
 	bool meets;
 
-	if (shape->known && integers_same(request)) {
+	if (shape->known && !request->looks && integers_same(request)) {
 		request->scattered = shape->scattered;
 		return 0;
 	}
@@ -440,7 +454,7 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	shape->in = bytes_line(all.in, part.in, total, half);
 	shape->out = bytes_line(all.out, part.out, total, half);
 	shape->merge = bytes_line(all.merge, part.merge, total, half);
-	shape->known = true;
+	shape->known = !request->looks; /* another launch may find others */
 	return 0;
 }
 

@@ -1,0 +1,309 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Kernels whose accesses depend on integers in memory: launches look at what is there when they
+ * begin, whoever has written it.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <heddle/heddle.h>
+
+#include "tests/unit/test.h"
+
+enum { N = 1 << 14, LISTS = 256, LOCAL = 16, ROUNDS = 25 };
+
+static const char source[] =
+    "__kernel void lists(__global const int *first, __global const float *in, __global float "
+    "*out)\n"
+    "{\n"
+    "	int group = get_group_id(0), step = get_local_size(0);\n"
+    "	for (int i = first[group] + get_local_id(0); i < first[group + 1]; i += step)\n"
+    "		out[i] = in[i] + group;\n"
+    "}\n"
+    "__kernel void places(__global const int *first, __global const float *in, __global float "
+    "*out)\n"
+    "{\n"
+    "	int at = first[get_group_id(0)] + get_local_id(0);\n"
+    "	if (at < first[256]) out[at] = in[at] + get_group_id(0);\n"
+    "}\n"
+    "__kernel void even(__global int *first, int by)\n"
+    "{\n"
+    "	if (get_global_id(0) < 257) first[get_global_id(0)] = get_global_id(0) * by;\n"
+    "}\n"
+    "__kernel void counted(__global const int *first, __global int *out)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	if (i < 256) out[first[i] + 256] = first[i];\n"
+    "}\n";
+
+static float in[N], out[N], expected[N];
+static int first[LISTS + 1];
+static unsigned nshared; /* launches on two devices */
+
+static bool analysed(void)
+{
+	const char *program = getenv("HEDDLE_ANALYSE");
+
+	return program && strcmp(program, "none");
+}
+
+static struct heddle_kernel_argument host(void *pointer, size_t bytes,
+                                          enum starpu_data_access_mode mode)
+{
+	return (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_HOST, .pointer = pointer, .bytes = bytes, .mode = mode};
+}
+
+static struct heddle_kernel kernel_of(const char *name)
+{
+	return (struct heddle_kernel){
+	    .source = source,
+	    .name = name,
+	    .dimensions = 1,
+	    .global = {LISTS * LOCAL},
+	    .local = {LOCAL},
+	    .narguments = 3,
+	    .arguments = {host(first, sizeof(first), STARPU_R), host(in, sizeof(in), STARPU_R),
+	                  host(out, sizeof(out), STARPU_RW)},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	    .method = "linear",
+	};
+}
+
+/* Lists that follow each other, from anywhere to anywhere; some are empty. */
+static void lists_make(void)
+{
+	int at = lrand48() % 500, most = 1 + lrand48() % (2 * (N - 1000) / LISTS);
+
+	for (int g = 0; g <= LISTS; g++) {
+		first[g] = at;
+		at += lrand48() % 3 ? lrand48() % most : 0;
+		if (at >= N)
+			at = N - 1;
+	}
+}
+
+/* Places in any order, each of another group. */
+static void places_make(void)
+{
+	int base = lrand48() % (N - LISTS * LOCAL);
+
+	for (int g = 0; g < LISTS; g++)
+		first[g] = base + g * LOCAL;
+	for (int g = LISTS - 1; g > 0; g--) {
+		int other = lrand48() % (g + 1), kept = first[g];
+
+		first[g] = first[other];
+		first[other] = kept;
+	}
+	first[LISTS] = N - lrand48() % 3000;
+}
+
+static void expect(bool lists)
+{
+	for (int g = 0; g < LISTS; g++) {
+		int end = lists ? first[g + 1] : first[g] + LOCAL;
+
+		for (int i = first[g]; i < end && (lists || i < first[LISTS]); i++)
+			expected[i] = in[i] + g;
+	}
+}
+
+static void data_fill(void)
+{
+	for (int i = 0; i < N; i++) {
+		in[i] = lrand48() % 1000;
+		out[i] = expected[i] = -1 - i;
+	}
+}
+
+static size_t bytes_sent(const struct heddle_kernel_stats *stats)
+{
+	size_t bytes = 0;
+
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		bytes += stats->workers[w].in_bytes;
+	return bytes;
+}
+
+/* Launches that are alike but for what is in memory. */
+static void contents_change(void **state)
+{
+	struct heddle_kernel_stats stats;
+
+	for (int round = 0; round < 2 * ROUNDS; round++) {
+		bool lists = round % 2;
+		struct heddle_kernel kernel = kernel_of(lists ? "lists" : "places");
+
+		data_fill();
+		lists ? lists_make() : places_make();
+		expect(lists);
+		kernel.method = round % 5 ? "linear" : "single";
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		assert_memory_equal(out, expected, sizeof(out));
+		nshared += stats.nworkers > 1;
+	}
+}
+
+/* Each device gets what its own groups read. */
+static void little_is_sent(void **state)
+{
+	const char *in_place = getenv("HEDDLE_KERNEL_IN_PLACE");
+	struct heddle_kernel kernel = kernel_of("lists");
+	struct heddle_kernel_stats stats;
+
+	kernel.arguments[2].mode = STARPU_W;
+	data_fill();
+	for (int g = 0; g <= LISTS; g++)
+		first[g] = g * (N / LISTS);
+	expect(true);
+	for (int round = 0; round < 4; round++) {
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		assert_memory_equal(out, expected, sizeof(out));
+		if (!analysed() || stats.nworkers < 2 || !in_place)
+			continue;
+		printf("%zu bytes sent\n", bytes_sent(&stats));
+		assert_true(bytes_sent(&stats) <= sizeof(in) + sizeof(first) + 4);
+	}
+}
+
+static size_t out_bytes(const struct heddle_kernel_stats *stats)
+{
+	size_t bytes = 0;
+
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		bytes += stats->workers[w].out_bytes;
+	return bytes;
+}
+
+static void even_cpu(void *buffers[], void *arg)
+{
+	int *x = (int *)STARPU_VECTOR_GET_PTR(buffers[0]), by;
+
+	starpu_codelet_unpack_args(arg, &by);
+	usleep(2000);
+	for (int g = 0; g <= LISTS; g++)
+		x[g] = g * by;
+}
+
+/* A task writes the contents after the launch was submitted. */
+static void tasks_write(void **state)
+{
+	static struct starpu_codelet even = {
+	    .cpu_funcs = {even_cpu}, .nbuffers = 1, .modes = {STARPU_W}};
+	struct heddle_kernel kernel = kernel_of("lists");
+	starpu_data_handle_t handles[3];
+
+	data_fill();
+	memset(first, 0, sizeof(first));
+	starpu_vector_data_register(&handles[0], STARPU_MAIN_RAM, (uintptr_t)first, LISTS + 1,
+	                            sizeof(*first));
+	starpu_vector_data_register(&handles[1], STARPU_MAIN_RAM, (uintptr_t)in, N, sizeof(*in));
+	starpu_vector_data_register(&handles[2], STARPU_MAIN_RAM, (uintptr_t)out, N, sizeof(*out));
+	for (int a = 0; a < 3; a++)
+		kernel.arguments[a] =
+		    (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_HANDLE,
+		                                    .handle = handles[a],
+		                                    .mode = a < 2 ? STARPU_R : STARPU_RW,
+		                                    .keep = true,
+		                                    .stay = true};
+	for (int by = 1; by < N / LISTS; by += 7) {
+		assert_int_equal(starpu_task_insert(&even, STARPU_W, handles[0], STARPU_VALUE, &by,
+		                                    sizeof(by), 0),
+		                 0);
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+	}
+	assert_int_equal(starpu_task_wait_for_all(), 0);
+	for (int a = 0; a < 3; a++)
+		starpu_data_unregister(handles[a]);
+	for (int by = 1; by < N / LISTS; by += 7) {
+		for (int g = 0; g <= LISTS; g++)
+			first[g] = g * by;
+		expect(true);
+	}
+	assert_memory_equal(out, expected, sizeof(out));
+}
+
+/* A kernel writes the contents, and they stay on its devices. */
+static void kernels_write(void **state)
+{
+	struct heddle_kernel kernel = kernel_of("lists"), even = kernel_of("even");
+	struct heddle_kernel_stats stats;
+	unsigned stayed = 0;
+	int by = 0;
+
+	even.narguments = 2;
+	even.arguments[0].mode = STARPU_RW;
+	even.arguments[1] = (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_VALUE, .pointer = &by, .bytes = sizeof(by)};
+	even.arguments[0].keep = even.arguments[0].stay = true;
+	for (int a = 0; a < 3; a++)
+		kernel.arguments[a].keep = kernel.arguments[a].stay = true;
+	data_fill();
+	memset(first, 0, sizeof(first));
+	heddle_kernels_changed(first, sizeof(first));
+	heddle_kernels_changed(in, sizeof(in));
+	heddle_kernels_changed(out, sizeof(out));
+	for (int round = 0; round < ROUNDS; round++) {
+		by = 1 + (round * 11) % (N / LISTS - 1);
+		even.method = kernel.method = round % 2 ? "linear" : "single";
+		assert_int_equal(heddle_kernel_run(&even, &stats), 0);
+		stayed += !out_bytes(&stats);
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+	}
+	printf("contents stayed on a device %u times\n", stayed);
+	assert_int_equal(heddle_kernels_fetch(first, sizeof(first)), 0);
+	assert_int_equal(heddle_kernels_fetch(out, sizeof(out)), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		by = 1 + (round * 11) % (N / LISTS - 1);
+		for (int g = 0; g <= LISTS; g++)
+			first[g] = g * by;
+		expect(true);
+	}
+	assert_memory_equal(out, expected, sizeof(out));
+}
+
+/* What the kernel writes by another argument is not what it was. */
+static void one_array(void **state)
+{
+	static int both[3 * LISTS];
+	struct heddle_kernel kernel = kernel_of("counted");
+
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < 3 * LISTS; i++)
+			both[i] = i < LISTS ? (i * 7 + round) % LISTS : -1;
+		kernel.narguments = 2;
+		kernel.arguments[0] = host(both, sizeof(both), STARPU_R);
+		kernel.arguments[1] = host(both, sizeof(both), STARPU_RW);
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		for (int i = 0; i < 3 * LISTS; i++)
+			assert_int_equal(both[i], i < LISTS       ? (i * 7 + round) % LISTS
+			                          : i < 2 * LISTS ? i - LISTS
+			                                          : -1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(contents_change), cmocka_unit_test(little_is_sent),
+	    cmocka_unit_test(tasks_write),     cmocka_unit_test(kernels_write),
+	    cmocka_unit_test(one_array),
+	};
+	int failed, status = starpu_init(NULL);
+
+	srand48(test_seed());
+	if (status == -ENODEV || !starpu_opencl_worker_get_count())
+		return 77;
+	assert_int_equal(status, 0);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	printf("%u of %d launches on two devices\n", nshared, 2 * ROUNDS);
+	heddle_kernels_unload();
+	starpu_shutdown();
+	return failed;
+}
