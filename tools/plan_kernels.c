@@ -149,8 +149,8 @@ static const struct option_row options[] = {
     {"integer", "N", "value of all integer arguments (default: 1024)", PARSED(parse_integer),
      .letter = 'i'},
     {"contents", "N",
-     "value of every other integer in buffers, of the others one less, where they say what a "
-     "kernel accesses (default: that of integer arguments)",
+     "value of every other integer in buffers, the others are 0, where they say what a kernel "
+     "accesses (default: that of integer arguments)",
      PARSED(parse_content), .letter = 'c'},
     {"bytes", "N", "size of all buffers (default: 268435456)",
      NUMBER(struct arguments, bytes, 0, INT64_MAX), .letter = 'b'},
@@ -420,8 +420,9 @@ static void uses_add(const struct index_kernel *kernel, const struct ndrange *ra
 /* Bytes of a buffer that is looked at. */
 enum { LOOKED_BYTES = 1 << 20 };
 
-/* Contents of the buffers that are looked at: a number and the one below it in turn, so that groups
- * find others. A buffer has integers of the size of a load from it. @return 0; -ENOMEM */
+/* Contents of the buffers that are looked at: a number and 0 in turn, so that groups find others,
+ * and their windows include all of what smaller numbers say. A buffer has integers of the size of a
+ * load from it. @return 0; -ENOMEM */
 static int contents_make(const struct arguments *arguments, const struct index_kernel *kernel,
                          unsigned char **contents, size_t *bytes)
 {
@@ -438,7 +439,7 @@ static int contents_make(const struct arguments *arguments, const struct index_k
 			return -ENOMEM;
 		bytes[node->value] = LOOKED_BYTES;
 		for (size_t i = 0, size = node->bits / 8; i < LOOKED_BYTES / size; i++) {
-			int64_t found = value - i % 2;
+			int64_t found = i % 2 ? 0 : value;
 
 			memcpy(contents[node->value] + i * size, &found, size); /* little-endian */
 		}
