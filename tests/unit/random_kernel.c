@@ -1772,26 +1772,29 @@ static int64_t small_value(int which, int64_t value)
 	                    : (int64_t)(uint16_t)value;
 }
 
-/* Where the contents are not known, any number will do. */
+/* A byte of the data. Where the contents are not known, any numbers will do: small ones, of int. */
+static uint64_t byte_at(const struct execution *x, int64_t address)
+{
+	uint64_t word = address >> 2;
+	int32_t small;
+
+	if (x->contents)
+		return x->contents->bytes[address];
+	small = (int32_t)((word + 77) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % 50;
+	return (uint32_t)small >> 8 * (address & 3) & 255;
+}
+
 static int64_t loaded_value(struct execution *x, const struct expression *e)
 {
-	int64_t a = evaluate(x, e->of[0]), bytes = loads[e->which].bytes, whole = 0;
-	const unsigned char *at;
-	size_t n;
+	int64_t a = evaluate(x, e->of[0]), bytes = loads[e->which].bytes;
+	int64_t at = (uint64_t)a * loads[e->which].stride + loads[e->which].offset;
+	uint64_t whole = 0, sign = UINT64_C(1) << (8 * bytes - 1);
 
-	if (!x->contents) {
-		a = (int32_t)(((uint64_t)a + 77) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % 50;
-		return a < 0 && loads[e->which].is_unsigned ? -a : a;
-	}
-	n = x->contents->n / loads[e->which].stride;
-	if (a < 0 || a >= (int64_t)n)
+	if (x->contents && (a < 0 || a >= (int64_t)x->contents->n / loads[e->which].stride))
 		return wrong(x);
-	at = x->contents->bytes + a * loads[e->which].stride + loads[e->which].offset;
 	for (int64_t i = bytes - 1; i >= 0; i--)
-		whole = whole << 8 | at[i];
-	if (!loads[e->which].is_unsigned && bytes < 8)
-		whole = (whole ^ (INT64_C(1) << (8 * bytes - 1))) - (INT64_C(1) << (8 * bytes - 1));
-	return whole;
+		whole = whole << 8 | byte_at(x, at + i);
+	return loads[e->which].is_unsigned ? whole : (whole ^ sign) - sign;
 }
 
 static int64_t evaluate(struct execution *x, const struct expression *e)
