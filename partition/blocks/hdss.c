@@ -601,6 +601,7 @@ static void hdss_retired(struct heddle_strategy *b, unsigned worker)
 {
 	(void)worker;
 	blocks_hdss_crew_retired(b);
+	blocks_hdss_own_crew(b);
 }
 
 /* Of a stream no iteration comes again. */

@@ -135,8 +135,11 @@ struct hdss {
 	} starts[HEDDLE_NKINDS];
 	/** See hdss_lumps.c. */
 	struct blocks_lumps lumps;
-	double
-	    own_rates; /**< of all workers whose own blocks told one, iterations per microsecond */
+	/** Rates that the own blocks of workers told, of all that take part, iterations per
+	 * microsecond. */
+	struct {
+		double sum, fastest, second;
+	} own;
 	/** See hdss_crew.c. */
 	struct {
 		bool parked;   /**< cores get no blocks now */
@@ -247,6 +250,8 @@ bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker);
 /** What a run's blocks say of their workers, whatever their iterations cost. */
 int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
 void blocks_hdss_own_begin(struct heddle_strategy *b, const struct blocks_memory *memory);
+/** Other workers take part than before. */
+void blocks_hdss_own_crew(struct heddle_strategy *b);
 void blocks_hdss_own_completed(struct heddle_strategy *b, unsigned worker, double n, double us);
 /** @return pace, or a slower one that the accelerator's own blocks tell */
 double blocks_hdss_own_pace(const struct heddle_strategy *b, unsigned worker, double pace);

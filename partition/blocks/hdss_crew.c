@@ -76,7 +76,7 @@ static bool trial_pays(const struct heddle_strategy *b, double run, double cost,
 			*(hdss_is_core(b, w) ? &cores : &accelerators) += 1 / pace;
 	}
 	if (cores <= 0 || accelerators < LEAST_PART * (cores + accelerators) ||
-	    own < LEAST_PART * h->own_rates)
+	    own < LEAST_PART * h->own.sum)
 		return false;
 	part = cores / (cores + accelerators);
 	*from = hdss_smaller(1, EARLY * cost / (part * (1 - part)));
@@ -108,6 +108,7 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 	h->crew.parked = crew->accelerators
 	                     ? crew->runs < crew->trial
 	                     : pays && crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial);
+	blocks_hdss_own_crew(b);
 }
 
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work)
@@ -128,6 +129,7 @@ static void cores_let_in(struct heddle_strategy *b)
 	h->crew.parked = false;
 	h->crew.joined = true;
 	h->refreshed = 0;
+	blocks_hdss_own_crew(b);
 }
 
 void blocks_hdss_crew_completed(struct heddle_strategy *b)

@@ -128,10 +128,34 @@ void blocks_hdss_own_begin(struct heddle_strategy *b, const struct blocks_memory
 {
 	struct hdss *h = b->state;
 
-	for (unsigned w = 0; w < b->nworkers; w++) {
+	for (unsigned w = 0; w < b->nworkers; w++)
 		h->worker[w].own = memory->workers[w].own;
-		h->own_rates += h->worker[w].own.rate;
+	blocks_hdss_own_crew(b);
+}
+
+void blocks_hdss_own_crew(struct heddle_strategy *b)
+{
+	struct hdss *h = b->state;
+
+	h->own.sum = h->own.fastest = h->own.second = 0;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		double rate = hdss_is_out(b, w) ? 0 : h->worker[w].own.rate;
+
+		h->own.sum += rate;
+		h->own.second = hdss_larger(h->own.second, hdss_smaller(rate, h->own.fastest));
+		h->own.fastest = hdss_larger(h->own.fastest, rate);
 	}
+}
+
+/* The time in which the others that take part could do all that is left: not less than the fastest
+ * of them needs for one iteration. 0: nothing is known of them. */
+static double others_us(const struct heddle_strategy *b, const struct blocks_own *own)
+{
+	const struct hdss *h = b->state;
+	double others = h->own.sum - own->rate;
+	double fastest = own->rate < h->own.fastest ? h->own.fastest : h->own.second;
+
+	return fastest > 0 && others > 0 ? hdss_larger(b->remaining / others, 1 / fastest) : 0;
 }
 
 /* Where iterations are cheaper now, what earlier runs told bounds no longer. */
@@ -157,11 +181,10 @@ double blocks_hdss_own_limit(const struct heddle_strategy *b, unsigned worker, d
 {
 	const struct hdss *h = b->state;
 	const struct blocks_own *own = &h->worker[worker].own;
-	double others = h->own_rates - own->rate, most;
+	double most;
 
-	if (!h->known || own->pace <= 0 || others <= 0)
+	if (!h->known || own->pace <= 0 || (most = others_us(b, own)) <= 0)
 		return n;
-	most = b->remaining / others;
 	if (own->sized) {
 		most *= FAR_AFTER / own->pace;
 		return most < 1 ? 0 : hdss_smaller(n, most);

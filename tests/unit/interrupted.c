@@ -268,12 +268,46 @@ static void test_dear_begin_of_pipelines(void **state)
 	}
 }
 
+#define ALIKE 35
+
+/* Accelerators of three kinds and no core: at the end of a run each of them could leave the rest to
+ * all the others, which would do the same. Once some of them fail. */
+static void test_alike(void **state)
+{
+	static const double speeds[] = {1, 40, 6};
+	static struct replay_worker workers[ALIKE];
+	struct replay_machine machine = {.n = 195, .workers = workers, .nworkers = ALIKE};
+	struct blocks_memory *memory = NULL;
+
+	(void)state;
+	for (unsigned w = 0; w < ALIKE; w++)
+		workers[w] = (struct replay_worker){.given.kind = HEDDLE_KIND_CUDA + w % 3,
+		                                    .rate = speeds[w % 3] / 5000,
+		                                    .overhead_us = 5};
+	machine.memory = &memory;
+	for (unsigned r = 1; r <= 8; r++) {
+		struct replay_result result;
+
+		/* Those that are left are the slowest. */
+		for (unsigned w = 0; r == 8 && w < ALIKE; w++)
+			workers[w].stop_us = w % 3 ? 1 : 0;
+		assert_int_equal(replay_run("hdss", &machine, &result), 0);
+		print_message("run %u: %.3f of the ideal\n", r,
+		              result.ideal_us / result.makespan_us);
+		assert_int_equal(result.left, 0);
+		assert_true(r == 1 || result.ideal_us > 0.75 * result.makespan_us);
+		replay_free(&result);
+	}
+	free(memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_log),
 	    cmocka_unit_test(test_drawn),
 	    cmocka_unit_test(test_dear_begin_of_pipelines),
+	    cmocka_unit_test(test_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
