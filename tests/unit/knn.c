@@ -94,10 +94,11 @@ static void test_robust(void **state)
 /* The count of what was ever measured goes around; what is believed does not notice. */
 static void test_robust_for_years(void **state)
 {
-	struct heddle_robust robust = {.count = UINT_MAX - 3};
+	struct heddle_robust robust = {0};
 
 	for (unsigned i = 0; i < HEDDLE_ROBUST_RECENT; i++)
-		robust.recent[i] = 7;
+		heddle_robust_add(&robust, 7);
+	robust.count = UINT_MAX - 3;
 	for (unsigned i = 0; i < 20; i++) {
 		heddle_robust_add(&robust, 8);
 		near_enough(heddle_robust_us(&robust), i < 3 ? 7 : 8);
