@@ -995,12 +995,12 @@ static int starts_doubt(const struct fit *fit, const struct costs_run *run, bool
 	return 0;
 }
 
-/* What workers take if all iterations cost the same. */
-static int equal_fit(struct fit *fit, struct costs *costs, const struct costs_run *run)
+/* What workers take if all iterations cost the same. What earlier runs told of them stays. */
+static int equal_fit(struct fit *fit, struct costs *costs, const struct costs_run *run,
+                     const struct costs_worker *before)
 {
 	costs_init(costs, costs->n);
-	for (unsigned w = 0; w < fit->nworkers; w++)
-		fit->workers[w].start = fit->workers[w].follow = (struct costs_start){0};
+	memcpy(fit->workers, before, fit->nworkers * sizeof(*before));
 	(void)samples_take(fit, costs, run, 0, NULL);
 	paces_begin(fit);
 	fit->noise = noise_find(fit, fit->room);
@@ -1010,9 +1010,14 @@ static int equal_fit(struct fit *fit, struct costs *costs, const struct costs_ru
 static int learn(struct costs *costs, unsigned known, const struct costs_run *run,
                  struct costs_worker *workers, unsigned nworkers, double *noise)
 {
+	struct costs_worker *before = malloc(nworkers * sizeof(*before));
 	struct fit fit;
 	int error = fit_init(&fit, run->count, workers, nworkers);
 
+	if (before)
+		memcpy(before, workers, nworkers * sizeof(*before));
+	else
+		error = -ENOMEM;
 	if (!error && !known)
 		error = starts_first(&fit, costs, run);
 	if (!error)
@@ -1024,11 +1029,12 @@ static int learn(struct costs *costs, unsigned known, const struct costs_run *ru
 		if (!error)
 			error = starts_doubt(&fit, run, &doubtful);
 		if (!error && doubtful)
-			error = equal_fit(&fit, costs, run);
+			error = equal_fit(&fit, costs, run, before);
 		follows_guess(&fit, run);
 		*noise = fit.noise;
 	}
 	fit_fini(&fit);
+	free(before);
 	return error;
 }
 
