@@ -39,6 +39,19 @@ static const char source[] =
     "{\n"
     "	int i = get_global_id(0);\n"
     "	if (i < 256) out[first[i] + 256] = first[i];\n"
+    "}\n"
+    "__kernel void moved(__global const int *first, __global const int *in, __global int *out)\n"
+    "{\n"
+    "	int group = get_group_id(0), item = get_local_id(0);\n"
+    "	out[group * 64 + item] = in[first[group] + item];\n"
+    "}\n"
+    "__kernel void chosen(__global const int *index, __global const int *in, __global int *out)\n"
+    "{\n"
+    "	out[get_global_id(0)] = in[index[get_global_id(0)]];\n"
+    "}\n"
+    "__kernel void count(__global int *x, int from)\n"
+    "{\n"
+    "	x[get_global_id(0)] = from + get_global_id(0);\n"
     "}\n";
 
 static float in[N], out[N], expected[N];
@@ -288,12 +301,46 @@ static void one_array(void **state)
 	}
 }
 
+/* Enough data that one device computes in chunks, while the other one sleeps or is not there. */
+enum { MANY = 1 << 19, GROUPS = MANY / 64 };
+static int places[MANY], from[2 * MANY], to[MANY];
+
+static struct heddle_kernel large_kernel(const char *name)
+{
+	struct heddle_kernel kernel = kernel_of(name);
+
+	kernel.global[0] = MANY;
+	kernel.local[0] = 64;
+	kernel.method = NULL;
+	kernel.arguments[0] = host(places, sizeof(places), STARPU_R);
+	kernel.arguments[1] = host(from, sizeof(from), STARPU_R);
+	kernel.arguments[2] = host(to, sizeof(to), STARPU_RW);
+	return kernel;
+}
+
+/* Chunks send and fetch what the contents of their own launch say. */
+static void chunks_change(void **state)
+{
+	struct heddle_kernel kernel = large_kernel("moved");
+
+	kernel.arguments[0].bytes = GROUPS * sizeof(*places);
+	for (int round = 0; round < 60; round++) {
+		for (int i = 0; i < 2 * MANY; i++)
+			from[i] = (i * 7 + round * 13) & 0xfffff;
+		for (int g = 0; g < GROUPS; g++)
+			places[g] = (round % 8) * (MANY / 8) + g * 64;
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		for (int i = 0; i < MANY; i++)
+			assert_int_equal(to[i], from[places[i / 64] + i % 64]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(contents_change), cmocka_unit_test(little_is_sent),
 	    cmocka_unit_test(tasks_write),     cmocka_unit_test(kernels_write),
-	    cmocka_unit_test(one_array),
+	    cmocka_unit_test(one_array),       cmocka_unit_test(chunks_change),
 	};
 	int failed, status = starpu_init(NULL);
 

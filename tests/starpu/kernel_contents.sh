@@ -1,6 +1,7 @@
 #!/bin/sh
 # kernel_contents over two OpenCL devices: with their own memory and in the host's, in shares and in
-# blocks, launched directly and by workers, and with nothing known about the kernels.
+# blocks, launched directly and by workers, and with nothing known about the kernels; over one, in
+# chunks.
 # Time limit: 400 s
 set -u
 : "${top_builddir:?}"
@@ -17,4 +18,6 @@ HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_DIRECT=0 HEDDLE_KERNEL_KEEP=2 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 STARPU_SCHED=gss $test || exit
 $test || exit
+STARPU_NOPENCL=1 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
+STARPU_NOPENCL=1 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_CHUNKS=4 $test || exit
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_ANALYSE=none $test

@@ -10,6 +10,17 @@
 
 #define LIMIT ((wide)1 << 61) /* results beyond it are unknown */
 
+int64_t affine_gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a < 0 ? -a : a;
+}
+
 struct affine affine_unknown(void)
 {
 	return (struct affine){.known = false};

@@ -39,6 +39,13 @@ struct affine_space {
 
 typedef __int128 wide;
 
+/** An address may treat an unsigned number of 32 bits as signed (INDEX_IN_BOUNDS). It is 2^32 too
+ * low then, or a multiple of that. */
+#define AFFINE_WRAP ((wide)1 << 32)
+
+/** The greatest number that divides both, not negative; of 0 and 0 it is 0. */
+int64_t affine_gcd(int64_t a, int64_t b);
+
 struct affine affine_unknown(void);
 struct affine affine_constant(int64_t value);
 /** Anything from lo to hi. */

@@ -12,25 +12,32 @@
 
 #include "partition/kernel/access/index_values.h"
 
-/* As in index.c: an address of unsigned 32 bits may be a multiple of 2^32 too low. */
-#define WRAP ((wide)1 << 32)
+static const unsigned char *contents_of(const struct index_launch *launch, unsigned a)
+{
+	return launch->contents ? launch->contents[a] : NULL;
+}
 
-/* Arguments that are looked at, as bits. */
-static uint64_t looked_find(const struct index_kernel *kernel, const struct index_launch *launch)
+/* Arguments that are looked at, as bits.
+ * @param all also those whose contents the launch does not give */
+static uint64_t looked_find(const struct index_kernel *kernel, const struct index_launch *launch,
+                            bool all)
 {
 	uint64_t looked = 0;
 
-	for (unsigned a = 0; a < kernel->narguments && a < 64 && launch->contents; a++)
-		if (launch->contents[a] && index_looks(kernel, launch->same, a))
+	for (unsigned a = 0; a < kernel->narguments && a < 64; a++)
+		if ((all || contents_of(launch, a)) && index_looks(kernel, launch->same, a))
 			looked |= (uint64_t)1 << a;
 	return looked;
 }
 
 int index_evaluation_begin(const struct index_kernel *kernel, const struct index_launch *launch,
-                           struct evaluation *e)
+                           uint64_t *wanted, struct evaluation *e)
 {
-	*e = (struct evaluation){
-	    .kernel = kernel, .launch = launch, .looked = looked_find(kernel, launch)};
+	*e = (struct evaluation){.kernel = kernel,
+	                         .launch = launch,
+	                         .looked = looked_find(kernel, launch, wanted),
+	                         .wanted = wanted,
+	                         .left = INDEX_MOSTLOOKS};
 	e->values = calloc(kernel->nnodes + 1, sizeof(*e->values));
 	if (e->looked)
 		e->looks = calloc(kernel->nnodes, sizeof(*e->looks));
@@ -43,17 +50,6 @@ void index_evaluation_end(struct evaluation *e)
 	free(e->looks);
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a < 0 ? -a : a;
-}
-
 /* A number that divides all distances between a value's places; 0: there is one place. */
 static int64_t distance(const struct affine_space *space, const struct affine *a)
 {
@@ -61,18 +57,17 @@ static int64_t distance(const struct affine_space *space, const struct affine *a
 
 	for (int i = 0; i < 6; i++)
 		if (space->least[i] != space->most[i])
-			common = gcd(a->k[i], common);
+			common = affine_gcd(a->k[i], common);
 	for (unsigned s = 0; s < a->nsteps; s++)
-		common = gcd(a->steps[s].by, common);
+		common = affine_gcd(a->steps[s].by, common);
 	return common;
 }
 
 static int64_t integer_at(const unsigned char *at, unsigned bits)
 {
-	static const struct index_field whole[] = {
-	    {.bytes = 1}, {.bytes = 2}, {.bytes = 4}, {.bytes = 8}};
+	const struct index_field whole = {.bytes = bits / 8};
 
-	return index_field_value(&whole[bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3], at);
+	return index_field_value(&whole, at);
 }
 
 /* The least and the greatest integer of some places. */
@@ -98,7 +93,7 @@ static bool places_find(const struct evaluation *e, const struct index_node *nod
 	const wide size = e->launch->bytes[node->value], bytes = node->bits / 8;
 	wide lo, hi, step;
 
-	if (!affine_bounds(&e->space, at, &lo, &hi) || lo + WRAP < size)
+	if (!affine_bounds(&e->space, at, &lo, &hi) || lo + AFFINE_WRAP < size)
 		return false;
 	step = distance(&e->space, at);
 	if (step % bytes)
@@ -117,22 +112,34 @@ static bool places_find(const struct evaluation *e, const struct index_node *nod
 	return true;
 }
 
+/* Whether the places of one look are all among those of another one. */
+static bool look_within(const struct evaluation_look *look, const struct evaluation_look *in)
+{
+	return in->step && look->first >= in->first && look->last <= in->last &&
+	       !(look->step % in->step) && !((look->first - in->first) % in->step);
+}
+
 struct affine index_load(struct evaluation *e, const struct index_node *node, struct affine at)
 {
 	struct evaluation_look *known, look;
+	const unsigned char *contents;
 	unsigned n;
 
-	if (!e->looked || node->value > 63 || !(e->looked >> node->value & 1) ||
-	    !places_find(e, node, &at, &look))
+	if (!index_is_looked(e, node) || !places_find(e, node, &at, &look))
 		return affine_unknown();
-	n = (look.last - look.first) / look.step + 1;
-	if (n > e->left)
+	contents = contents_of(e->launch, node->value);
+	if (!contents) {
+		*e->wanted |= (uint64_t)1 << node->value;
 		return affine_unknown();
-	e->left -= n;
-	known = &e->looks[node - e->kernel->nodes];
-	if (known->step != look.step || known->first != look.first || known->last != look.last) {
-		look.value = span_of(e->launch->contents[node->value], &look, node->bits);
-		*known = look;
 	}
+	known = &e->looks[node - e->kernel->nodes];
+	if (look_within(&look, known) && look_within(known, &look))
+		return known->value;
+	n = (look.last - look.first) / look.step + 1;
+	if (n > e->left) /* what more places hold bounds what these do */
+		return look_within(&look, known) ? known->value : affine_unknown();
+	e->left -= n;
+	look.value = span_of(contents, &look, node->bits);
+	*known = look;
 	return known->value;
 }

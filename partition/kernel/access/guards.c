@@ -241,17 +241,6 @@ bool guards_apply(const struct index_kernel *kernel, const struct index_access *
 
 /* ---- terms ---- */
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* Whether a limit is of the same sum as another one (1), or of its negative (-1). */
 static int same_sum(const struct guards_limit *a, const struct guards_limit *b)
 {
@@ -277,7 +266,7 @@ static bool limit_number(const struct guards_space *behind, unsigned limit,
 	int64_t step = 0;
 
 	for (int i = 0; i < 6; i++)
-		step = gcd(step, llabs(first->k[i]));
+		step = affine_gcd(step, first->k[i]);
 	for (int i = 0; i < 6; i++)
 		sum.terms[sum.n++] =
 		    (struct guards_term){first->k[i] / step, space->least[i], space->most[i]};

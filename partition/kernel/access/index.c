@@ -40,10 +40,6 @@ static struct index_window whole(size_t bytes)
 	return (struct index_window){0, bytes, 0, 0, false, false};
 }
 
-/* An address may treat an unsigned number of 32 bits as signed (INDEX_IN_BOUNDS). It is 2^32 too
- * low then, or a multiple of that. */
-#define WRAP ((wide)1 << 32)
-
 /* The window of an address, clipped to its buffer: what lies outside is not touched by
  * a kernel that is right.
  * @param exact whether each work-item of the box is known to get there */
@@ -60,7 +56,7 @@ static struct index_window access_window(const struct evaluation *e,
 	if (!a || !a->known)
 		return whole(bytes);
 	guards_bounds(terms, &lo, &hi);
-	if (lo + WRAP < (wide)bytes)
+	if (lo + AFFINE_WRAP < (wide)bytes)
 		return whole(bytes); /* the wrapped address may lie within */
 	hi += access->bytes;
 	inside = lo >= 0 && hi <= (wide)bytes;
@@ -269,15 +265,14 @@ static bool guards_pass(struct evaluation *e, const struct index_access *access,
 	return guarded->passed;
 }
 
-/* The uses of one box. The accesses of a box come together first, since stores to
- * neighbouring elements may be dense only together.
+/* The uses of one box, for which all is evaluated. The accesses of a box come together first, since
+ * stores to neighbouring elements may be dense only together.
  * @param pieces room for all accesses */
 static void box_uses(struct evaluation *e, struct piece *pieces, struct index_use *uses)
 {
 	unsigned npieces = 0;
 	struct guarded guarded = {.box = e->space};
 
-	index_evaluate(e);
 	for (unsigned i = 0; i < e->kernel->naccesses; i++) {
 		const struct index_access *access = &e->kernel->accesses[i];
 
@@ -297,32 +292,36 @@ static void box_uses(struct evaluation *e, struct piece *pieces, struct index_us
 /* Layers of a box that are looked at one by one. */
 enum { MOSTLAYERS = 16 };
 
-/* Whether groups of another number in a dimension find other integers in a buffer. */
+/* Whether groups of another number in a dimension may find other integers in a buffer. All of them
+ * together are perhaps too many to be looked at. */
 static bool layers_differ(const struct evaluation *e, unsigned dimension)
 {
-	for (unsigned n = 0; n < e->kernel->nnodes; n++) {
+	for (unsigned n = 0; n < e->kernel->nnodes && e->looked; n++) {
 		const struct index_node *node = &e->kernel->nodes[n];
+		const struct affine *at;
 
-		if (node->op == INDEX_LOAD && e->values[n].known && !affine_single(&e->values[n]) &&
-		    e->values[node->operands[0]].k[dimension])
+		if (!index_is_looked(e, node))
+			continue;
+		at = &e->values[node->operands[0]];
+		if (at->known && at->k[dimension] &&
+		    !(e->values[n].known && affine_single(&e->values[n])))
 			return true;
 	}
 	return false;
 }
 
-/* How thick the layers are in which a box is looked at: one group where these find other integers,
- * since each is known better than all together (images of a batch). Otherwise all.
- * @param[out] dimension in which they lie on each other */
-static size_t layer_find(struct evaluation *e, const struct ndrange_box *box, unsigned *dimension)
+static void box_evaluate(struct evaluation *e, const struct ndrange_box *box)
 {
-	unsigned d = box->n[2] > 1 ? 2 : box->n[1] > 1 ? 1 : 0;
-
-	*dimension = d;
-	if (!e->looked || box->n[d] < 2 || box->n[d] > MOSTLAYERS)
-		return box->n[d];
 	space_of_box(e->launch->range, box, &e->space);
 	index_evaluate(e);
-	return layers_differ(e, d) ? 1 : box->n[d];
+}
+
+/* How thick the layers are in which a box is looked at: one group where these find other integers,
+ * since each is known better than all together (images of a batch). Otherwise all.
+ * @param d the dimension in which they lie on each other */
+static size_t layer_find(const struct evaluation *e, const struct ndrange_box *box, unsigned d)
+{
+	return box->n[d] <= MOSTLAYERS && layers_differ(e, d) ? 1 : box->n[d];
 }
 
 /* Adds the uses of one box to those of all.
@@ -331,14 +330,17 @@ static void layers_uses(struct evaluation *e, const struct ndrange_box *box, str
                         struct index_use *room, struct index_use *uses)
 {
 	struct ndrange_box layer = *box;
-	unsigned d;
-	size_t n = layer_find(e, box, &d);
+	unsigned d = box->n[2] > 1 ? 2 : box->n[1] > 1 ? 1 : 0;
+	size_t n;
 
+	box_evaluate(e, box);
+	n = layer_find(e, box, d);
 	for (size_t i = 0; i < box->n[d]; i += n) {
 		layer.first[d] = box->first[d] + i;
 		layer.n[d] = n;
 		memset(room, 0, e->kernel->narguments * sizeof(*room));
-		space_of_box(e->launch->range, &layer, &e->space);
+		if (n < box->n[d])
+			box_evaluate(e, &layer);
 		box_uses(e, pieces, room);
 		for (unsigned a = 0; a < e->kernel->narguments; a++) {
 			window_add(&uses[a].read, room[a].read);
@@ -347,8 +349,9 @@ static void layers_uses(struct evaluation *e, const struct ndrange_box *box, str
 	}
 }
 
+/* @param[in,out] wanted of index_evaluation_begin() */
 static int range_uses(const struct index_kernel *kernel, const struct index_launch *launch,
-                      size_t from, size_t n, struct index_use *uses)
+                      size_t from, size_t n, uint64_t *wanted, struct index_use *uses)
 {
 	struct ndrange_box boxes[NDRANGE_MAXBOXES];
 	unsigned nboxes = ndrange_boxes(launch->range, from, n, boxes);
@@ -358,7 +361,7 @@ static int range_uses(const struct index_kernel *kernel, const struct index_laun
 	struct piece *pieces = malloc((kernel->naccesses + 1) * sizeof(*pieces));
 	bool memory;
 
-	memory = !index_evaluation_begin(kernel, launch, &e) && box && pieces;
+	memory = !index_evaluation_begin(kernel, launch, wanted, &e) && box && pieces;
 	memset(uses, 0, kernel->narguments * sizeof(*uses));
 	for (unsigned b = 0; memory && b < nboxes; b++)
 		layers_uses(&e, &boxes[b], pieces, box, uses);
@@ -395,7 +398,7 @@ static int gaps_ask(struct gaps *gaps, size_t from, size_t n, gaps_question *que
 
 	if (!gaps->found || !n)
 		return 0;
-	error = range_uses(gaps->kernel, gaps->launch, from, n, gaps->others);
+	error = range_uses(gaps->kernel, gaps->launch, from, n, NULL, gaps->others);
 	for (unsigned a = 0; gaps->found >> a && !error; a++)
 		if (gaps->found >> a & 1 && !question(&gaps->uses[a], &gaps->others[a]))
 			gaps->found &= ~((uint64_t)1 << a);
@@ -431,9 +434,28 @@ static int gaps_fill(const struct index_kernel *kernel, const struct index_launc
 int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
                size_t n, struct index_use *uses)
 {
-	int error = range_uses(kernel, launch, from, n, uses);
+	int error = range_uses(kernel, launch, from, n, NULL, uses);
 
 	return error ? error : gaps_fill(kernel, launch, from, n, uses);
+}
+
+uint64_t index_wants(const struct index_kernel *kernel, const struct index_launch *launch,
+                     size_t from, size_t n)
+{
+	struct index_use *uses;
+	uint64_t wanted = 0;
+	bool any = false;
+
+	for (unsigned a = 0; a < kernel->narguments && !any; a++)
+		any = !(launch->contents && launch->contents[a]) &&
+		      index_looks(kernel, launch->same, a);
+	if (!any)
+		return 0;
+	uses = malloc((kernel->narguments + 1) * sizeof(*uses));
+	if (uses && range_uses(kernel, launch, from, n, &wanted, uses))
+		wanted = 0;
+	free(uses);
+	return wanted;
 }
 
 /* ---- outside of buffers ---- */
@@ -452,7 +474,7 @@ static bool access_outside(const struct evaluation *e, const struct index_access
 	    terms.lo != terms.hi)
 		return false;
 	guards_bounds(&terms, &lo, &hi);
-	if (lo + WRAP < (wide)bytes || (lo >= 0 && hi + access->bytes <= (wide)bytes))
+	if (lo + AFFINE_WRAP < (wide)bytes || (lo >= 0 && hi + access->bytes <= (wide)bytes))
 		return false;
 	*outside = (struct index_outside){access->argument, access->write, lo < 0 ? lo : hi,
 	                                  access->bytes};
@@ -483,7 +505,7 @@ int index_leaves(const struct index_kernel *kernel, const struct index_launch *l
 	unsigned nboxes = ndrange_boxes(launch->range, 0, ndrange_groups(launch->range), boxes);
 	struct evaluation e;
 	bool found = false;
-	int error = index_evaluation_begin(kernel, launch, &e);
+	int error = index_evaluation_begin(kernel, launch, NULL, &e);
 
 	for (unsigned b = 0; b < nboxes && !found && !error; b++) {
 		space_of_box(launch->range, &boxes[b], &e.space);

@@ -166,8 +166,8 @@ struct index_image {
 /** Fields of all arguments of a kernel. */
 #define INDEX_MAXFIELDS 24
 
-/** Integers of contents that are looked at for one node, and for all, to tell what groups access.
- */
+/** Integers of contents that are looked at for one node in one space, and in all, to tell what a
+ * range of groups accesses. */
 #define INDEX_MOSTLOOKED 16384
 #define INDEX_MOSTLOOKS 65536
 
@@ -291,6 +291,12 @@ struct index_use {
  * @return 0; -ENOMEM */
 int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
                size_t n, struct index_use *uses);
+
+/** Arguments, as bits, whose contents would say where groups `from` to `from + n - 1` access
+ * memory, beyond those that the launch gives: those loaded from at few enough places that are
+ * known. With their contents given there may be more. Without memory there are none. */
+uint64_t index_wants(const struct index_kernel *kernel, const struct index_launch *launch,
+                     size_t from, size_t n);
 
 /** An access that leaves its buffer. */
 struct index_outside {

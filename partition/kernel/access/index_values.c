@@ -510,7 +510,6 @@ static struct affine operation(struct evaluation *e, const struct index_node *no
 
 void index_evaluate(struct evaluation *e)
 {
-	e->left = INDEX_MOSTLOOKS;
 	for (unsigned i = 0; i < e->kernel->nnodes; i++) {
 		const struct index_node *node = &e->kernel->nodes[i];
 		struct affine value = operation(e, node);

@@ -24,13 +24,23 @@ struct evaluation {
 	struct affine *values;         /**< of the nodes so far */
 	struct evaluation_look *looks; /**< by node; NULL: nothing is looked at */
 	uint64_t looked;               /**< arguments whose contents count, as bits */
-	unsigned left;                 /**< integers that may still be looked at */
+	uint64_t *wanted;              /**< see below */
+	unsigned left;                 /**< integers that may still be looked at, in all spaces */
 };
 
-/** index_evaluation_end() is to follow, also where this fails. @return 0; -ENOMEM */
+/** index_evaluation_end() is to follow, also where this fails.
+ * @param[in,out] wanted NULL; or arguments whose contents the launch does not give are added, as
+ * bits, where they could be looked at
+ * @return 0; -ENOMEM */
 int index_evaluation_begin(const struct index_kernel *kernel, const struct index_launch *launch,
-                           struct evaluation *e);
+                           uint64_t *wanted, struct evaluation *e);
 void index_evaluation_end(struct evaluation *e);
+
+/** Whether a node loads from what is looked at. */
+static inline bool index_is_looked(const struct evaluation *e, const struct index_node *node)
+{
+	return node->op == INDEX_LOAD && node->value < 64 && e->looked >> node->value & 1;
+}
 
 /** An integer in a buffer.
  * @param at where, in bytes: of all those there the value is one */

@@ -79,7 +79,9 @@ struct shape {
 	bool meets;     /* groups may read what others write of an array that is two arguments */
 	/* What the groups touch, if the integers and the offset are these. */
 	bool known;
-	bool looked; /* no access leaves its buffer, with these */
+	bool looked;           /* no access leaves its buffer, with these */
+	bool asked;            /* what to look at first is known */
+	uint64_t first_looked; /* arguments, a bit each */
 	size_t offset[3];
 	int64_t integers[KERNEL_MAXINTEGERS];
 	bool scattered; /* all of the buffers cross, as in SKMD */

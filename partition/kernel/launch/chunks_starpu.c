@@ -19,9 +19,10 @@
 /* With fewer bytes in all buffers, chunks save nothing. */
 enum { WORTH = 1 << 20 };
 
-/** What the chunks of a launch send and fetch, and of what launch. */
+/** What the chunks of a launch send and fetch, and of what launch. What a launch looked at may be
+ * other contents in the next one: its plan serves no other. */
 struct chunks_plan {
-	bool made, fits;
+	bool serves, fits;
 	unsigned n, explained;
 	struct ndrange range;
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -42,7 +43,7 @@ static bool plan_serves(const struct chunks_plan *plan, const struct part *part)
 	for (unsigned a = 0; a < n; a++)
 		if (plan->modes[a] != request->given.arguments[a].mode)
 			return false;
-	return plan->made && plan->n == part->chunks &&
+	return plan->serves && !request->looks && plan->n == part->chunks &&
 	       plan->range.dimensions == request->range.dimensions &&
 	       !memcmp(plan->range.groups, request->range.groups, sizeof(plan->range.groups)) &&
 	       !memcmp(plan->range.local, request->range.local, sizeof(plan->range.local)) &&
@@ -71,7 +72,8 @@ static void plan_make(struct chunks_plan *plan, const struct part *part)
 	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
 
 	memset(plan, 0, sizeof(*plan));
-	plan->made = plan->fits = true;
+	plan->serves = !request->looks;
+	plan->fits = true;
 	plan->n = part->chunks;
 	plan->range = request->range;
 	memcpy(plan->bytes, request->bytes, request->given.narguments * sizeof(*plan->bytes));

@@ -470,11 +470,8 @@ static bool is_unfit(const struct heddle_kernel_request *request, unsigned a, bo
 	const struct kept_data *data = request->kept[a];
 	bool alone = data->handle || (request->given.arguments[a].stay && data->users == 1);
 
-	for (unsigned b = 0; b < request->given.narguments; b++)
-		if (request->same[b] == (int)a && kernel_looks_into(request, b))
-			return true;
-	return !shares || is_scattered(data) || data->writes != request->writes[a] ||
-	       data->current != data->writes || !alone;
+	return !shares || request->looked >> a & 1 || is_scattered(data) ||
+	       data->writes != request->writes[a] || data->current != data->writes || !alone;
 }
 
 /* A write that was submitted since this launch was, perhaps before it, makes its data unknown. The

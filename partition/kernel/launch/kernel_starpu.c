@@ -209,6 +209,20 @@ static int whole_submit(struct heddle_kernel_request *request)
 	                   .n = request->stats.groups});
 }
 
+/* What devices alone have returns where it has to. */
+static int data_begin(struct heddle_kernel_request *request)
+{
+	bool shares =
+	    request->split && !kernel_in_blocks(request) && !kernel_devices_untimed(request);
+	int status;
+
+	kernel_contents_find(request);
+	do
+		status = kernel_kept_begin(request, shares);
+	while (!status && kernel_contents_take(request));
+	return status;
+}
+
 /* Called when the data is in main memory: on the worker of a device that has a part, or in the
  * thread that submitted the launch. Either computes a part as well. */
 static void request_start(void *work)
@@ -218,10 +232,7 @@ static void request_start(void *work)
 	int status;
 
 	__atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
-	status = kernel_kept_begin(request, request->split && !kernel_in_blocks(request) &&
-	                                        !kernel_devices_untimed(request));
-	if (!status)
-		kernel_contents_take(request);
+	status = data_begin(request);
 	request->start_us = starpu_timing_now();
 	request->stats.queue_us = request->start_us - request->submit_us;
 	request->pending = 1;

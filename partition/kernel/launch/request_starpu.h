@@ -52,6 +52,7 @@ struct heddle_kernel_request {
 	bool rewritten;   /* and it is written: groups may read what others write */
 	bool imprecise, split;
 	bool looks; /* it has begun, and what buffers hold says where the kernel accesses memory */
+	uint64_t looked; /* these arguments, a bit each; before it has begun they will be */
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
@@ -184,11 +185,13 @@ unsigned kernel_devices_untimed(const struct heddle_kernel_request *request);
 /** Whether a device takes part in a launch. */
 bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned d);
 
-/** Whether what a buffer holds says where the kernel accesses memory. */
-bool kernel_looks_into(const struct heddle_kernel_request *request, unsigned a);
-/** The launch has begun: from now on its buffers are looked at. They are as the kernel finds them
- * in main memory, and nobody writes what the kernel only reads. */
-void kernel_contents_take(struct heddle_kernel_request *request);
+/** Finds which buffers the launch is to look at: those that hold where the kernel accesses memory,
+ * unless groups need too many places of them. */
+void kernel_contents_find(struct heddle_kernel_request *request);
+/** The launch has begun: from now on the buffers found are looked at. They are as the kernel finds
+ * them in main memory, and nobody writes what the kernel only reads.
+ * @return whether there are more by what they hold: these are to be brought home, too, and taken */
+bool kernel_contents_take(struct heddle_kernel_request *request);
 
 /** The launch as its accesses are asked for. */
 static inline struct index_launch kernel_index_launch(const struct heddle_kernel_request *request)

@@ -170,23 +170,81 @@ size_t kernel_cut_round(const struct ndrange *range, size_t at)
 	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
 }
 
-/* ---- what is touched ---- */
+/* ---- integers ---- */
 
-/* In mode STARPU_W nothing says what the kernel finds. */
-bool kernel_looks_into(const struct heddle_kernel_request *request, unsigned a)
+/* Whether the integer arguments and the offset are those that the shape was prepared with. */
+static bool integers_same(const struct heddle_kernel_request *request)
 {
-	return request->given.arguments[a].mode != STARPU_W &&
-	       index_looks(&request->kernel->index, request->same, a);
+	const struct index_kernel *index = &request->kernel->index;
+
+	if (memcmp(request->shape->offset, request->range.offset, sizeof(request->range.offset)))
+		return false;
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (index->arguments[a].kind == INDEX_INTEGER &&
+		    request->shape->integers[a] != request->integers[a])
+			return false;
+	return !memcmp(request->shape->integers + index->narguments,
+	               request->integers + index->narguments,
+	               index->nfields * sizeof(*request->integers));
 }
 
-void kernel_contents_take(struct heddle_kernel_request *request)
+static void integers_keep(const struct heddle_kernel_request *request)
 {
-	for (unsigned a = 0; a < request->given.narguments; a++) {
-		bool looked = kernel_looks_into(request, a);
+	struct shape *shape = request->shape;
 
-		request->contents[a] = looked ? kernel_host_of(request, a) : NULL;
-		request->looks = request->looks || looked;
+	if (!integers_same(request))
+		shape->known = shape->asked = false;
+	memcpy(shape->integers, request->integers,
+	       kernel_integers(request) * sizeof(*shape->integers));
+	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));
+}
+
+/* ---- what is touched ---- */
+
+/* Buffers that can be looked at, beyond those taken. In mode STARPU_W nothing says what the kernel
+ * finds. Where half of the groups need too many places, smaller parts do not look either. */
+static uint64_t contents_wanted(const struct heddle_kernel_request *request)
+{
+	const struct index_kernel *index = &request->kernel->index;
+	struct index_launch launch = kernel_index_launch(request);
+	size_t total = request->stats.groups,
+	       half = kernel_cut_round(&request->range, (total + 1) / 2);
+	uint64_t wanted = index_wants(index, &launch, 0, half), found = 0;
+
+	if (half < total)
+		wanted |= index_wants(index, &launch, half, total - half);
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (wanted >> a & 1 && request->given.arguments[a].mode != STARPU_W)
+			found |= (uint64_t)1 << request->same[a];
+	return found;
+}
+
+void kernel_contents_find(struct heddle_kernel_request *request)
+{
+	struct shape *shape = request->shape;
+
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	if (!shape->asked || !integers_same(request)) {
+		integers_keep(request);
+		shape->first_looked = contents_wanted(request);
+		shape->asked = true;
 	}
+	request->looked = shape->first_looked;
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+}
+
+bool kernel_contents_take(struct heddle_kernel_request *request)
+{
+	uint64_t looked = request->looked;
+
+	if (!looked)
+		return false;
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		request->contents[a] =
+		    looked >> request->same[a] & 1 ? kernel_host_of(request, a) : NULL;
+	request->looks = true;
+	request->looked |= contents_wanted(request);
+	return request->looked != looked;
 }
 
 /* Windows in bytes, also of images. */
@@ -365,29 +423,9 @@ static struct split_bytes bytes_line(double all, double half, size_t groups, siz
 	return bytes;
 }
 
-/* Whether the integer arguments and the offset are those that the shape was prepared with. */
-static bool integers_same(const struct heddle_kernel_request *request)
+static bool lines_same(const struct split_bytes *a, const struct split_bytes *b)
 {
-	const struct index_kernel *index = &request->kernel->index;
-
-	if (memcmp(request->shape->offset, request->range.offset, sizeof(request->range.offset)))
-		return false;
-	for (unsigned a = 0; a < request->given.narguments; a++)
-		if (index->arguments[a].kind == INDEX_INTEGER &&
-		    request->shape->integers[a] != request->integers[a])
-			return false;
-	return !memcmp(request->shape->integers + index->narguments,
-	               request->integers + index->narguments,
-	               index->nfields * sizeof(*request->integers));
-}
-
-static void integers_keep(const struct heddle_kernel_request *request)
-{
-	struct shape *shape = request->shape;
-
-	memcpy(shape->integers, request->integers,
-	       kernel_integers(request) * sizeof(*shape->integers));
-	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));
+	return a->fixed == b->fixed && a->per_group == b->per_group;
 }
 
 /* Finds the class that counts for the method "published". */
@@ -434,8 +472,9 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	struct shape *shape = request->shape;
 	size_t total = request->stats.groups,
 	       half = kernel_cut_round(&request->range, (total + 1) / 2);
+	const struct split_bytes in = shape->in, out = shape->out, merge = shape->merge;
+	bool cut = shape->cut, whole_only = shape->whole_only, meets;
 	struct crossing all, part;
-	bool meets;
 
 	if (shape->known && !request->looks && integers_same(request)) {
 		request->scattered = shape->scattered;
@@ -454,6 +493,11 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	shape->in = bytes_line(all.in, part.in, total, half);
 	shape->out = bytes_line(all.out, part.out, total, half);
 	shape->merge = bytes_line(all.merge, part.merge, total, half);
+	if (request->looks && lines_same(&in, &shape->in) && lines_same(&out, &shape->out) &&
+	    lines_same(&merge, &shape->merge)) {
+		shape->cut = cut;
+		shape->whole_only = whole_only;
+	}
 	shape->known = !request->looks; /* another launch may find others */
 	return 0;
 }
