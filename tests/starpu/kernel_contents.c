@@ -335,12 +335,49 @@ static void chunks_change(void **state)
 	}
 }
 
+/* Nobody looks at so many integers as all groups need: they stay where they are. */
+static void many_stay(void **state)
+{
+	bool known =
+	    analysed() && getenv("HEDDLE_KERNEL_IN_PLACE") && strcmp(getenv("STARPU_SCHED"), "gss");
+	struct heddle_kernel kernel = large_kernel("chosen"), count = large_kernel("count");
+	struct heddle_kernel_stats stats;
+	int start;
+
+	kernel.method = count.method = "linear";
+	count.narguments = 2;
+	count.arguments[0].mode = STARPU_RW;
+	count.arguments[1] = (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_VALUE, .pointer = &start, .bytes = sizeof(start)};
+	count.arguments[0].keep = count.arguments[0].stay = true;
+	for (int a = 0; a < 3; a++)
+		kernel.arguments[a].keep = kernel.arguments[a].stay = true;
+	for (int i = 0; i < 2 * MANY; i++)
+		from[i] = i * 7;
+	heddle_kernels_changed(places, sizeof(places));
+	heddle_kernels_changed(from, sizeof(from));
+	heddle_kernels_changed(to, sizeof(to));
+	for (start = 0; start < 10 * 1000; start += 1000) {
+		assert_int_equal(heddle_kernel_run(&count, NULL), 0);
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		printf("%zu of %zu bytes returned\n", out_bytes(&stats), sizeof(places));
+		/* The first launch finds out how fast devices are. */
+		assert_true(!known || !start || out_bytes(&stats) < sizeof(places));
+	}
+	start -= 1000;
+	assert_int_equal(heddle_kernels_fetch(to, sizeof(to)), 0);
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(to[i], from[start + i]);
+	assert_int_equal(heddle_kernels_fetch(places, sizeof(places)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(contents_change), cmocka_unit_test(little_is_sent),
 	    cmocka_unit_test(tasks_write),     cmocka_unit_test(kernels_write),
 	    cmocka_unit_test(one_array),       cmocka_unit_test(chunks_change),
+	    cmocka_unit_test(many_stay),
 	};
 	int failed, status = starpu_init(NULL);
 

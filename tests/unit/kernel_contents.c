@@ -265,6 +265,70 @@ static void many(void **state)
 	free(table);
 }
 
+/* Each of few groups is looked at alone where all of them need too many integers, unless they need
+ * very many. */
+static void layers_of_many(void **state)
+{
+	static const char tables[] =
+	    "node constant 0 %d\nnode mul 64 0 7\nnode range 0 0 %d\nnode add 64 8 9\n"
+	    "node load 32 0 10\naccess 1 11 1 write always 1\n";
+	enum { FEW = 3000, MANY = 12000 };
+	int32_t *table = calloc(GROUPS * MANY, sizeof(*table));
+	char text[500];
+
+	assert_non_null(table);
+	for (int i = 0; i < GROUPS * FEW; i++)
+		table[i] = 100 * (i / FEW) + (i % FEW == 77);
+	snprintf(text, sizeof(text), tables, 4 * FEW, 4 * (FEW - 1));
+	is_window(written(text, table, 4 * GROUPS * FEW, NULL, 0, 8), 0, 702, false);
+	is_window(written(text, table, 4 * GROUPS * FEW, NULL, 1, 1), 100, 102, false);
+	snprintf(text, sizeof(text), tables, 4 * MANY, 4 * (MANY - 1));
+	is_window(written(text, table, 4 * GROUPS * MANY, NULL, 0, 2), 0, 702, false);
+	is_unknown(written(text, table, 4 * GROUPS * MANY, NULL, 0, 8));
+	free(table);
+}
+
+/* Which contents a launch of all groups wants beyond these of argument 0. */
+static uint64_t wanted(const char *rest, const void *contents, size_t bytes, const int *same)
+{
+	const unsigned char *of[3] = {contents, NULL, NULL};
+	int64_t integers[3] = {0};
+	size_t sizes[3] = {bytes, OUT, OUT};
+	struct index_launch launch = {&few, integers, sizes, same, contents ? of : NULL};
+	struct index_kernel kernel;
+	uint64_t found;
+	char text[2000];
+
+	snprintf(text, sizeof(text), "%s%s%s", beginning, numbers, rest);
+	assert_int_equal(index_parse(text, &kernel), 0);
+	found = index_wants(&kernel, &launch, 0, GROUPS);
+	index_free(&kernel);
+	return found;
+}
+
+/* What says nothing, since nobody looks at so much, is not wanted. */
+static void wants(void **state)
+{
+	static const char gather[] = "node range 0 0 655340\nnode load 32 0 7\n"
+	                             "access 1 8 1 write always 1\n";
+	static const char nested[] = "node load 32 0 3\nnode load 32 2 7\n"
+	                             "access 1 8 1 write always 1\n";
+	static const char itself[] = "node load 32 0 3\nnode load 32 1 7\n"
+	                             "access 1 8 1 write always 1\n";
+	static const int32_t near[GROUPS] = {0, 4, 8}, far[GROUPS] = {0, 400000};
+	static const int one[] = {0, 0, 2};
+
+	assert_int_equal(wanted(by_group, NULL, sizeof(near), NULL), 1);
+	assert_int_equal(wanted(by_group, near, sizeof(near), NULL), 0);
+	assert_int_equal(wanted(by_group, NULL, sizeof(near), one), 0);
+	assert_int_equal(wanted(gather, NULL, OUT, NULL), 0);
+	assert_int_equal(wanted(nested, NULL, sizeof(near), NULL), 1);
+	assert_int_equal(wanted(nested, near, sizeof(near), NULL), 4);
+	assert_int_equal(wanted(itself, near, sizeof(near), NULL), 0);
+	/* Each group's place is known alone. */
+	assert_int_equal(wanted(nested, far, sizeof(far), NULL), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,8 +339,10 @@ int main(void)
 	    cmocka_unit_test(written_contents),
 	    cmocka_unit_test(conditions),
 	    cmocka_unit_test(layers),
+	    cmocka_unit_test(layers_of_many),
 	    cmocka_unit_test(together),
 	    cmocka_unit_test(many),
+	    cmocka_unit_test(wants),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
