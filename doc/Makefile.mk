@@ -43,6 +43,7 @@ dist_examples_DATA = \
 	doc/examples/axpy.cpp \
 	doc/examples/axpy_cuda.cu \
 	doc/examples/axpy_opencl.c \
+	doc/examples/batch.c \
 	doc/examples/csr.c \
 	doc/examples/estimate.c \
 	doc/examples/function.c \
@@ -168,9 +169,10 @@ reference:
 endif
 .PHONY: reference
 
-check_PROGRAMS += doc/examples/axpy doc/examples/csr doc/examples/estimate doc/examples/function \
-	doc/examples/integral doc/examples/lcs doc/examples/sweeps
+check_PROGRAMS += doc/examples/axpy doc/examples/batch doc/examples/csr doc/examples/estimate \
+	doc/examples/function doc/examples/integral doc/examples/lcs doc/examples/sweeps
 doc_examples_axpy_LDADD = libheddle.la $(STARPU_LIBS)
+doc_examples_batch_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_csr_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_estimate_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_function_LDADD = libheddle.la $(STARPU_LIBS)
@@ -180,7 +182,8 @@ doc_examples_pieces_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_L
 doc_examples_ranks_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 doc_examples_sweeps_LDADD = libheddle.la $(STARPU_LIBS)
 if !USE_SIMGRID
-TESTS += doc/examples/csr doc/examples/function doc/examples/integral doc/examples/lcs doc/examples/sweeps
+TESTS += doc/examples/batch doc/examples/csr doc/examples/function doc/examples/integral doc/examples/lcs \
+	doc/examples/sweeps
 endif
 
 # What is installed serves a program that knows only pkg-config.

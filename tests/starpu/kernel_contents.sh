@@ -20,4 +20,9 @@ HEDDLE_KERNEL_IN_PLACE=0 STARPU_SCHED=gss $test || exit
 $test || exit
 STARPU_NOPENCL=1 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 STARPU_NOPENCL=1 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_CHUNKS=4 $test || exit
-HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_ANALYSE=none $test
+HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_ANALYSE=none $test || exit
+# Of the example's images each device gets and returns its own alone, besides sizes and places.
+told=$(HEDDLE_KERNEL_IN_PLACE=0 "$top_builddir/doc/examples/batch") || exit 1
+echo "$told"
+[ "$HEDDLE_ANALYSE" = none ] ||
+	echo "$told" | awk '$1 == 2 && ($5 > $3 + 2 * 192 || $8 != $3) { exit 1 }'

@@ -289,8 +289,20 @@ static void box_uses(struct evaluation *e, struct piece *pieces, struct index_us
 		piece_add(&pieces[p], uses);
 }
 
-/* Layers of a box that are looked at one by one. */
-enum { MOSTLAYERS = 16 };
+/* Layers of a box that are looked at one by one, if that evaluates so many nodes at most: that
+ * takes some 3 ms. */
+enum { MOSTLAYERS = 16, MOSTNODES = 1 << 15 };
+
+/* Accesses with other guards than the one before are evaluated anew. */
+static bool layers_cheap(const struct evaluation *e, size_t n)
+{
+	const struct index_access *accesses = e->kernel->accesses;
+	size_t evaluations = 1;
+
+	for (unsigned i = 1; i < e->kernel->naccesses; i++)
+		evaluations += !same_guards(&accesses[i - 1], &accesses[i]);
+	return n <= MOSTLAYERS && n * evaluations * e->kernel->nnodes <= MOSTNODES;
+}
 
 /* Whether groups of another number in a dimension may find other integers in a buffer. All of them
  * together are perhaps too many to be looked at. */
@@ -321,7 +333,7 @@ static void box_evaluate(struct evaluation *e, const struct ndrange_box *box)
  * @param d the dimension in which they lie on each other */
 static size_t layer_find(const struct evaluation *e, const struct ndrange_box *box, unsigned d)
 {
-	return box->n[d] <= MOSTLAYERS && layers_differ(e, d) ? 1 : box->n[d];
+	return layers_differ(e, d) && layers_cheap(e, box->n[d]) ? 1 : box->n[d];
 }
 
 /* Adds the uses of one box to those of all.
