@@ -54,11 +54,45 @@ static const char source[] =
     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
     "  for (int k = 32; k; k /= 2) { if (l < k) room[l] += room[l + k];\n"
     "    barrier(CLK_LOCAL_MEM_FENCE); }\n"
-    "  if (!l) a[get_group_id(0)] = room[0] * v; }\n";
+    "  if (!l) a[get_group_id(0)] = room[0] * v; }\n"
+    /* Where they access memory is in b. */
+    "#define IDS uint i = get_global_id(0), g = get_group_id(0), l = get_local_id(0), \\\n"
+    "                 n = get_global_size(0);\n"
+    "kernel void batch(global uint *a, global uint *b, uint v)\n"
+    "{ uint x = get_global_id(0), y = get_global_id(1);\n"
+    "  uint n = get_global_size(0) * get_global_size(1), width = b[y], at = b[n - 1 - y];\n"
+    "  if (x < width && at <= n - 64) a[at + x] = v + at + x; }\n"
+    "kernel void gather(global uint *a, global uint *b, uint v)\n"
+    "{ IDS uint at = b[g]; a[i] = at < n - 64 ? b[at + l] * v : 7; }\n"
+    "kernel void places(global uint *a, global uint *b, uint v)\n"
+    "{ IDS uint at = b[g]; if (at < n - 63) a[at + l] = v + at + l; }\n"
+    "kernel void lists(global uint *a, global uint *b, uint v)\n"
+    "{ IDS for (uint k = b[g] + l; k < b[g + 1] && k < n; k += 64) a[k] = v * k; }\n"
+    "kernel void nested(global uint *a, global uint *b, uint v)\n"
+    "{ IDS uint at = b[g]; at = at < n ? b[at] : n; if (at < n) a[at] = v * at; }\n"
+    "kernel void shorts(global uint *a, global uint *b, uint v)\n"
+    "{ IDS short most = ((global short *)b)[g]; if ((int)l < most) a[i] = v * i; }\n";
 
-enum { SCALE, ADD, STENCIL, COUNT, SCATTER, SOME, TURN, SUMS, NKERNELS };
-static const char *const names[] = {"scale",   "add",  "stencil", "count",
-                                    "scatter", "some", "turn",    "sums"};
+enum {
+	SCALE,
+	ADD,
+	STENCIL,
+	COUNT,
+	SCATTER,
+	SOME,
+	TURN,
+	SUMS,
+	BATCH,
+	GATHER,
+	PLACES,
+	LISTS,
+	NESTED,
+	SHORTS,
+	NKERNELS
+};
+static const char *const names[] = {"scale",  "add",   "stencil", "count", "scatter",
+                                    "some",   "turn",  "sums",    "batch", "gather",
+                                    "places", "lists", "nested",  "shorts"};
 
 static cl_device_id device;
 static int failures;
@@ -105,6 +139,21 @@ struct run {
 static unsigned draw(struct run *run, unsigned below)
 {
 	return rand_r(&run->seed) / 7 % below;
+}
+
+/* What a buffer is given: any numbers, or such as say where to access another one. */
+static void numbers_make(struct run *run, unsigned *x)
+{
+	unsigned kind = draw(run, 6), factor = 1 + draw(run, 200);
+
+	for (size_t i = 0; i < N; i++)
+		x[i] = kind == 0       ? (unsigned)rand_r(&run->seed)
+		       : kind == 1     ? draw(run, N)
+		       : kind == 2     ? draw(run, 80)
+		       : kind == 3     ? i * factor
+		       : kind == 4     ? draw(run, N / GROUP) * GROUP
+		       : draw(run, 10) ? draw(run, 2000)
+		                       : -draw(run, 70);
 }
 
 /* ---- events ---- */
@@ -242,8 +291,7 @@ static cl_event write_some(struct run *run, int q, struct memory *m, bool box)
 	size_t from, n, at;
 	cl_event event = NULL;
 
-	for (size_t i = 0; i < N; i++)
-		kept->got[i] = rand_r(&run->seed);
+	numbers_make(run, kept->got);
 	if (box) {
 		size_t x = draw(run, WIDTH / 2), y = draw(run, N / WIDTH / 2);
 		const size_t there[] = {x * 4, y, 0}, here[] = {4, 1, 0};
@@ -356,6 +404,40 @@ static cl_event map_some(struct run *run, int q, struct memory *m)
 	return events[1];
 }
 
+/* One item of the kernels that load where they access memory. */
+static void model_loaded(int k, unsigned *out, const unsigned *b, unsigned v, size_t n, size_t i)
+{
+	unsigned at = b[i / GROUP], item = i % GROUP;
+
+	switch (k) {
+	case BATCH:
+		at = b[n - 1 - i / WIDTH];
+		if (i % WIDTH < b[i / WIDTH] && at <= n - WIDTH)
+			out[at + i % WIDTH] = v + at + i % WIDTH;
+		break;
+	case GATHER:
+		out[i] = at < n - GROUP ? b[at + item] * v : 7;
+		break;
+	case PLACES:
+		if (at < n - GROUP + 1)
+			out[at + item] = v + at + item;
+		break;
+	case LISTS:
+		for (unsigned j = at + item; j < b[i / GROUP + 1] && j < n; j += GROUP)
+			out[j] = v * j;
+		break;
+	case NESTED:
+		at = at < n ? b[at] : n;
+		if (at < n)
+			out[at] = v * at;
+		break;
+	case SHORTS:
+		if ((int)item < ((const short *)b)[i / GROUP])
+			out[i] = v * i;
+		break;
+	}
+}
+
 static void model(int k, unsigned *a, const unsigned *b, unsigned v, size_t n, size_t offset)
 {
 	array out;
@@ -388,6 +470,8 @@ static void model(int k, unsigned *a, const unsigned *b, unsigned v, size_t n, s
 		case SUMS:
 			out[i / GROUP] = (i % GROUP ? out[i / GROUP] : 0) + b[i] * v;
 			break;
+		default:
+			model_loaded(k, out, b, v, n, i);
 		}
 	memcpy(a, out, n * 4);
 }
@@ -405,8 +489,9 @@ static cl_event launch_some(struct run *run, int q, struct memory *a, struct mem
 	bool part = !draw(run, 4);
 	size_t n = part ? N / 2 : N, first = part ? N / 2 : 0;
 	size_t offset = in_place(k) && !draw(run, 4) ? GROUP : 0;
-	size_t global[] = {k == TURN ? WIDTH : n - offset, n / WIDTH};
-	const size_t local[] = {k == TURN ? 8 : GROUP, 8};
+	bool plane = k == TURN || k == BATCH;
+	size_t global[] = {plane ? WIDTH : n - offset, n / WIDTH};
+	const size_t local[] = {plane ? 8 : GROUP, 8};
 	cl_kernel kernel = run->kernels[k];
 	struct waits waits;
 	cl_event event = NULL;
@@ -421,9 +506,9 @@ static cl_event launch_some(struct run *run, int q, struct memory *a, struct mem
 	OK(clSetKernelArg(kernel, 0, sizeof(cl_mem), part ? &a->part : &a->whole));
 	OK(clSetKernelArg(kernel, 1, sizeof(cl_mem), part ? &b->part : &b->whole));
 	OK(clSetKernelArg(kernel, 2, sizeof(v), &v));
-	OK(clEnqueueNDRangeKernel(run->queues[q], kernel, k == TURN ? 2 : 1,
-	                          offset ? &offset : NULL, global,
-	                          k == SUMS || draw(run, 2) ? local : NULL, WAITS(waits), &event));
+	OK(clEnqueueNDRangeKernel(run->queues[q], kernel, plane ? 2 : 1, offset ? &offset : NULL,
+	                          global, k >= SUMS || draw(run, 2) ? local : NULL, WAITS(waits),
+	                          &event));
 	model(k, a->model + first, b->model + first, v, n, offset);
 	used(b, q, event);
 	return event;
@@ -455,8 +540,8 @@ static void memory_make(struct run *run, struct memory *m)
 	const cl_buffer_region half = {N / 2 * 4, N / 2 * 4};
 	cl_int error;
 
-	for (size_t i = 0; i < N; i++)
-		m->model[i] = m->host[i] = rand_r(&run->seed);
+	numbers_make(run, m->host);
+	memcpy(m->model, m->host, sizeof(m->model));
 	m->whole =
 	    clCreateBuffer(run->context, kinds[draw(run, 3)], sizeof(m->host), m->host, &error);
 	CHECK(!error);
