@@ -45,6 +45,12 @@ static const char source[] =
     "	int group = get_group_id(0), item = get_local_id(0);\n"
     "	out[group * 64 + item] = in[first[group] + item];\n"
     "}\n"
+    "__kernel void twice(__global const int *first, __global const int *second,\n"
+    "                    __global const float *in, __global float *out)\n"
+    "{\n"
+    "	int at = second[first[get_group_id(0)]] + get_local_id(0);\n"
+    "	out[at] = in[at] + get_group_id(0);\n"
+    "}\n"
     "__kernel void chosen(__global const int *index, __global const int *in, __global int *out)\n"
     "{\n"
     "	out[get_global_id(0)] = in[index[get_global_id(0)]];\n"
@@ -371,13 +377,55 @@ static void many_stay(void **state)
 	assert_int_equal(heddle_kernels_fetch(places, sizeof(places)), 0);
 }
 
+/* Contents that say where other contents are: devices alone have both. */
+static void contents_of_contents(void **state)
+{
+	const char *in_place = getenv("HEDDLE_KERNEL_IN_PLACE");
+	struct heddle_kernel kernel = kernel_of("twice"), even = kernel_of("even");
+	struct heddle_kernel count = kernel_of("count");
+	struct heddle_kernel_stats stats;
+	int by = LOCAL, start;
+
+	even.narguments = count.narguments = 2;
+	even.arguments[0] = host(first, sizeof(first), STARPU_RW);
+	even.arguments[0].keep = even.arguments[0].stay = true;
+	even.arguments[1] = (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_VALUE, .pointer = &by, .bytes = sizeof(by)};
+	count.arguments[0] = host(places, N * sizeof(*places), STARPU_RW);
+	count.arguments[0].keep = count.arguments[0].stay = true;
+	count.arguments[1] = even.arguments[1];
+	count.arguments[1].pointer = &start;
+	count.global[0] = N;
+	kernel.narguments = 4;
+	kernel.arguments[0] = even.arguments[0];
+	kernel.arguments[1] = count.arguments[0];
+	kernel.arguments[0].mode = kernel.arguments[1].mode = STARPU_R;
+	kernel.arguments[2] = host(in, sizeof(in), STARPU_R);
+	kernel.arguments[3] = host(out, sizeof(out), STARPU_RW);
+	data_fill();
+	heddle_kernels_changed(first, sizeof(first));
+	heddle_kernels_changed(places, N * sizeof(*places));
+	for (start = 0; start <= N - LISTS * LOCAL; start += 1000) {
+		assert_int_equal(heddle_kernel_run(&even, NULL), 0);
+		assert_int_equal(heddle_kernel_run(&count, NULL), 0);
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		for (int i = 0; i < LISTS * LOCAL; i++)
+			expected[start + i] = in[start + i] + i / LOCAL;
+		assert_memory_equal(out, expected, sizeof(out));
+		if (analysed() && in_place)
+			assert_true(bytes_sent(&stats) < sizeof(in));
+	}
+	assert_int_equal(heddle_kernels_fetch(places, N * sizeof(*places)), 0);
+	assert_int_equal(heddle_kernels_fetch(first, sizeof(first)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(contents_change), cmocka_unit_test(little_is_sent),
 	    cmocka_unit_test(tasks_write),     cmocka_unit_test(kernels_write),
 	    cmocka_unit_test(one_array),       cmocka_unit_test(chunks_change),
-	    cmocka_unit_test(many_stay),
+	    cmocka_unit_test(many_stay),       cmocka_unit_test(contents_of_contents),
 	};
 	int failed, status = starpu_init(NULL);
 
