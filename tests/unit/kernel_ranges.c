@@ -340,7 +340,7 @@ static const struct example examples[] = {
      {16 * 8},
      {8},
      {{'O', 17}, {'B', 1024}, {'B', 1024}},
-     "HALO/- CONTIGUOUS/- -/CONTIGUOUS"},
+     "HALO/- CONTIGUOUS/- -/CONTIGUOUS+"},
     {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };
 
