@@ -749,11 +749,12 @@ static int content_node(LLVMValueRef load, unsigned bits, unsigned long long off
 /* A kernel has its structures in memory of its own, where it could write. */
 static int load_node(LLVMValueRef load, unsigned bits, int element)
 {
-	unsigned long long offset = element < 0 ? 0 : element * (bits / 8), inside = offset;
-	LLVMValueRef whole = whole_find(LLVMGetOperand(load, 0), &offset);
+	unsigned long long offset = element < 0 ? 0 : element * (bits / 8);
+	LLVMValueRef pointer = LLVMGetOperand(load, 0), whole;
 
-	if (LLVMGetPointerAddressSpace(LLVMTypeOf(whole)) != SPACE_PRIVATE)
-		return content_node(load, bits, inside);
+	if (LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) != SPACE_PRIVATE)
+		return content_node(load, bits, offset);
+	whole = whole_find(pointer, &offset);
 	return LLVMIsAArgument(whole) && only_read(whole)
 	           ? value_field_node(value_argument(whole), offset, bits)
 	           : node_unknown();
