@@ -150,12 +150,22 @@ enum { MOSTBYTES = 40000 };
 
 static unsigned char held[MOSTBYTES];
 
+/* A number next to one that a type ends at, or what is computed with. */
+static int64_t near_end(unsigned which)
+{
+	static const unsigned char bits[] = {7, 8, 15, 16, 31, 32, 40, 61, 63};
+	uint64_t end = (uint64_t)1 << bits[which % sizeof(bits)];
+
+	return (int64_t)((lrand48() % 2 ? end : -end) + lrand48() % 5 - 2);
+}
+
 /* What the last buffer holds: integers of some size that are small, all the same, offsets that
  * grow, or anything, now and then large. */
 static void contents_fill(void)
 {
 	size_t width = 1U << (lrand48() % 3 ? 2 : lrand48() % 4);
 	int64_t kind = lrand48() % 5, factor = 1 + lrand48() % 40, value;
+	unsigned far = lrand48() % 4, end = lrand48();
 
 	for (size_t i = 0; i < MOSTBYTES / width; i++) {
 		value = kind == 0   ? factor
@@ -164,6 +174,8 @@ static void contents_fill(void)
 		                    : lrand48() % 50;
 		if (kind == 3 && lrand48() % 20 == 0)
 			value = lrand48() % 2 ? -value : INT32_MAX - value;
+		if (far == 1 || (far == 2 && lrand48() % 8 == 0))
+			value = near_end(far == 1 ? end : lrand48());
 		memcpy(held + i * width, &value, width); /* little-endian */
 	}
 }
