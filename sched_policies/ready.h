@@ -116,7 +116,8 @@ struct ready_worker {
 	unsigned taken;
 	unsigned node;
 	unsigned started, done;             /**< tasks of the policy */
-	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
+	double taken_us[READY_PIPELINE];    /**< when tasks under way were taken, by their number */
+	double start_us[READY_PIPELINE];    /**< when they began */
 	double expected_us[READY_PIPELINE]; /**< their estimated times */
 	double after_us[READY_PIPELINE];    /**< from their ends to the end of all */
 	double fetch_us[READY_PIPELINE];    /**< how long their inputs travel, under a plan … */
@@ -189,6 +190,9 @@ struct ready_context {
 	/** From the end of one task of an accelerator to that of the next, beside the time of the
 	 * task and that of choosing it: starting it, and waiting for its input. */
 	_Atomic double gap_us[HEDDLE_POOL_CLASSES];
+	/** How long an accelerator that had nothing else to do waited for a task's inputs, in the
+	 * mean of all its tasks. */
+	_Atomic double wait_us[HEDDLE_POOL_CLASSES];
 	_Atomic size_t memory_least; /**< of an accelerator; 0: not looked yet */
 	atomic_size_t most_bytes;    /**< of a task's data, under a plan; 0: none has come */
 	atomic_bool too_large_told;  /**< that a task fits no device */

@@ -237,6 +237,20 @@ static void gap_note(struct ready_context *c, struct ready_worker *worker, doubl
 	worker->choosing_us = 0;
 }
 
+/* An accelerator has ended a task. From when it had taken the task, and ended the one before, until
+ * the task began, it waited for its inputs. */
+static void wait_note(struct ready_context *c, const struct ready_worker *worker, double before_us)
+{
+	unsigned i = worker->done % READY_PIPELINE;
+	_Atomic double *wait_us = &c->wait_us[worker->class];
+	double mean_us = atomic_load_explicit(wait_us, memory_order_relaxed);
+	double this_us = fmax(0, worker->start_us[i] - fmax(worker->taken_us[i], before_us));
+
+	if (c->plan && worker->accelerator)
+		atomic_store_explicit(wait_us, mean_us + (this_us - mean_us) / GAPS,
+		                      memory_order_relaxed);
+}
+
 void ready_post_exec(struct starpu_task *task, unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
@@ -264,6 +278,7 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 		double before_us = worker->done_us;
 		double us = heddle_clock_kernel_us(task, task_us(worker));
 
+		wait_note(c, worker, before_us);
 		gap_note(c, worker, before_us, us);
 		task_measured(c, task, id, us);
 		ready_queue_done(c, worker, us);

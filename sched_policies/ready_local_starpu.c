@@ -551,6 +551,7 @@ struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 	/* How long it takes matters to plans alone. */
 	worker->after_us[worker->started % READY_PIPELINE] = 0;
 	worker->fetch_us[worker->started % READY_PIPELINE] = 0;
+	worker->taken_us[worker->started % READY_PIPELINE] = starpu_timing_now();
 	worker->expected_us[worker->started++ % READY_PIPELINE] = 0;
 	worker->round_us = 0;
 	worker->weight = 0;

@@ -526,14 +526,57 @@ static bool helps(const struct ready_context *c, double help_us, double count, u
 	                             : help_us >= CHOICE;
 }
 
-/* Cores rest if choosing takes more time than they save.
+/* How long a task of each class of accelerators is held up by what travels, us, if there are tasks
+ * that cores alone can run: the wait for its inputs, and as long for what follows on a core. Else
+ * the data stay where they are. @return whether there are such tasks */
+static bool travel_us(const struct ready_context *c, const struct heddle_area_type *types, size_t n,
+                      double us[HEDDLE_POOL_CLASSES])
+{
+	bool alone = false;
+
+	for (size_t i = 0; i < n; i++) {
+		bool any = false;
+
+		for (unsigned k = 0; k < c->nclasses; k++)
+			any |= c->accelerators >> k & 1 && c->count[k] && types[i].us[k] != 0;
+		alone |= types[i].count > 0 && !any;
+	}
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		us[k] = alone ? 2 * atomic_load_explicit(&c->wait_us[k], memory_order_relaxed) : 0;
+	return alone;
+}
+
+/* How much sooner a task that both can run ends on a class of cores than on an accelerator, us, in
+ * the mean: where each task follows from the one before, that is what cores save. */
+static double path_help_us(const struct ready_context *c, const struct heddle_area_type *types,
+                           size_t n, const double travel[HEDDLE_POOL_CLASSES], unsigned class)
+{
+	double us = 0, count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double least_us = INFINITY;
+
+		for (unsigned k = 0; k < c->nclasses; k++)
+			if (c->accelerators >> k & 1 && c->count[k] && types[i].us[k] > 0)
+				least_us = fmin(least_us, types[i].us[k] + travel[k]);
+		if (types[i].count <= 0 || types[i].us[class] <= 0 || isinf(least_us))
+			continue;
+		us += types[i].count * (least_us - types[i].us[class]);
+		count += types[i].count;
+	}
+	return count > 0 ? us / count : 0;
+}
+
+/* Cores rest if choosing takes more time than they save: of all work together, or, where tasks
+ * follow from each other through what travels, of each task.
  * @param count tasks of all types together */
 static void crew_choose(struct ready_context *c, const struct heddle_area_type *seen,
                         const unsigned long *numbers, size_t n, double count)
 {
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
 	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed), now = 0;
-	double gap_us[HEDDLE_POOL_CLASSES];
+	double gap_us[HEDDLE_POOL_CLASSES], travel[HEDDLE_POOL_CLASSES];
+	bool alone;
 
 	/* Tasks were seen when they became ready. Since then more is known. */
 	for (size_t i = 0; i < n; i++) {
@@ -551,12 +594,20 @@ static void crew_choose(struct ready_context *c, const struct heddle_area_type *
 				types[i].us[k] = fmin(types[i].us[k], least_us);
 		}
 	}
+	alone = travel_us(c, types, n, travel);
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-		gap_us[k] = atomic_load_explicit(&c->gap_us[k], memory_order_relaxed);
-	for (unsigned k = 0; k < c->nclasses; k++)
-		if (c->count[k] && !(c->accelerators >> k & 1) &&
-		    !helps(c, heddle_area_help_us(types, n, c->count, gap_us, k), count, k))
+		gap_us[k] = travel[k] + atomic_load_explicit(&c->gap_us[k], memory_order_relaxed);
+	for (unsigned k = 0; k < c->nclasses; k++) {
+		double help_us;
+
+		if (!c->count[k] || c->accelerators >> k & 1)
+			continue;
+		help_us = heddle_area_help_us(types, n, c->count, gap_us, k);
+		if (alone)
+			help_us = fmax(help_us, path_help_us(c, types, n, travel, k));
+		if (!helps(c, help_us, count, k))
 			now |= 1u << k;
+	}
 	if (now != rests)
 		rests_set(c, now);
 }

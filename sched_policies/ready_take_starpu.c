@@ -306,6 +306,7 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 	worker->after_us[worker->started % READY_PIPELINE] = entry->key.rank;
 	worker->fetch_us[worker->started % READY_PIPELINE] = claim ? claim->fetch_us : 0;
 	worker->asked_us[worker->started % READY_PIPELINE] = claim ? claim->since_us : 0;
+	worker->taken_us[worker->started % READY_PIPELINE] = requester->now_us;
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
 	atomic_store_explicit(&worker->rests_since_us, 0, memory_order_relaxed);

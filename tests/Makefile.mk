@@ -199,6 +199,7 @@ sim_tests = \
 	tests/sim/repeat \
 	tests/sim/scarce \
 	tests/sim/stated \
+	tests/sim/trips \
 	tests/sim/uneven \
 	tests/sim/wavefront \
 	tests/sim/wavefront_simulation \
