@@ -32,6 +32,7 @@ void heddle_plan_begin(struct heddle_plan *plan, double now_us, double bound_us)
 {
 	plan->now_us = now_us;
 	plan->end_us = now_us + bound_us;
+	plan->scarce = false;
 }
 
 void heddle_plan_see(struct heddle_plan *plan, double end_us, double after_us)
@@ -218,18 +219,39 @@ static void class_bests(const struct heddle_plan *plan, const struct heddle_plan
 	}
 }
 
+/* The best worker of a class where the task ends first; nworkers: there is none. */
+static size_t first_end(const struct heddle_plan *plan, const struct heddle_plan_task *task,
+                        const size_t bests[HEDDLE_POOL_CLASSES])
+{
+	size_t first = plan->nworkers;
+	double least_us = INFINITY;
+
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
+		double us = bests[k] < plan->nworkers ? end_us(plan, task, bests[k]) : INFINITY;
+
+		if (us < least_us) {
+			least_us = us;
+			first = bests[k];
+		}
+	}
+	return first;
+}
+
 size_t heddle_plan_place(struct heddle_plan *plan, const struct heddle_plan_task *task)
 {
 	double least = least_price(plan, task), best_cost = INFINITY;
-	size_t bests[HEDDLE_POOL_CLASSES], best = plan->nworkers;
+	size_t bests[HEDDLE_POOL_CLASSES], best = plan->nworkers, first = plan->nworkers;
 
 	class_bests(plan, task, bests);
+	/* While tasks are scarce, few others travel: whom a transfer would let idle waits less. */
+	if (plan->scarce)
+		first = first_end(plan, task, bests);
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
 		double cost;
 
 		if (bests[k] == plan->nworkers)
 			continue;
-		cost = worker_cost(plan, task, bests[k], LINK) +
+		cost = worker_cost(plan, task, bests[k], bests[k] == first ? EARLY : LINK) +
 		       CHEAP * (plan->price[k] * task->us[k] - least);
 		if (cost >= best_cost)
 			continue;

@@ -60,6 +60,7 @@ struct heddle_plan {
 	struct heddle_plan_sent sent[HEDDLE_PLAN_SENT];
 	double now_us;
 	double end_us; /**< when everything could be done at the earliest */
+	bool scarce;   /**< there are no more tasks than workers; false when a plan begins */
 	struct heddle_plan_links links;
 	/** heddle_plan_asked(): how long the last transfers take, since when, and how many. */
 	double asked_us, asked_since_us;

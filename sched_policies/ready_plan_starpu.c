@@ -750,6 +750,7 @@ static void plan_begin(const struct planning *planning)
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 	heddle_plan_begin(plan, planning->now_us, c->plan->bound_us);
 	plan->links = c->plan->links;
+	plan->scarce = heddle_pool_count(c->pool) + c->claims.total <= n;
 	plan->nworkers = 0;
 	for (unsigned i = n; i-- > 0;) {
 		unsigned id = ids[i];

@@ -894,6 +894,29 @@ static void test_plan_transfers(void **state)
 	assert_near(plan.links.end_us, 95);
 }
 
+/* Both classes cost the same, and there is time. Cores are busy for a while. A GPU would end the
+ * task before, after a transfer: while there are enough tasks, others need the link more. */
+static void test_plan_scarce(void **state)
+{
+	const double fetch_us[NWORKERS] = {0, 10, 10};
+	struct heddle_plan_task task = task_of(90, 10, 0);
+
+	task.fetch_us = fetch_us;
+	for (int scarce = 0; scarce < 2; scarce++) {
+		plan_begin(state);
+		heddle_plan_begin(&plan, 0, 1000);
+		assert_false(plan.scarce);
+		workers[0].free_us = workers[1].free_us = 20;
+		plan.scarce = scarce;
+		assert_int_equal(heddle_plan_place(&plan, &task), scarce ? 2 : 0);
+	}
+	/* Not where it ends later: it costs the link for nothing. */
+	plan_begin(state);
+	plan.scarce = true;
+	workers[2].free_us = workers[3].free_us = 90;
+	assert_int_equal(heddle_plan_place(&plan, &task), 0);
+}
+
 /* With links of their own, memories are sent to side by side. */
 static void test_plan_links(void **state)
 {
@@ -1082,6 +1105,7 @@ int main(void)
 	    PLAN(equal_workers_share),
 	    PLAN(who_can_run_it),
 	    PLAN(transfers),
+	    PLAN(scarce),
 	    PLAN(links),
 	    PLAN(links_measured),
 	    PLAN(data_near_by),
