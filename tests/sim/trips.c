@@ -6,6 +6,10 @@
  * rest. But on the accelerator they would wait for their data, and what follows for the way back:
  * a core does them. Where the accelerator is so fast that it is worth the way, it does. And where
  * no task is for cores alone, the data go there once, and cores rest.
+ *
+ * Two chains of tasks that take three times as long on the core. The area bound would have it do a
+ * part of them. But one core that holds a chain holds it up: few tasks are ready, and the
+ * accelerator would idle.
  */
 #include "config.h"
 
@@ -23,6 +27,10 @@ SIMULATED("1cpu+gpu5@12000:30")
 #define SHORT_US 2
 #define LONG_US 400
 #define FAST_US 20  /* a long task on the accelerator */
+#define PAIR 400    /* tasks of two chains */
+#define RUN 9       /* one in so many is for a core alone */
+#define SLOW_US 60  /* another one on the core */
+#define QUICK_US 20 /* and on the accelerator */
 #define FIRST 20    /* tasks that go to the accelerator before it is known how they wait */
 #define START_US 12 /* StarPU needs to start a task, at the most */
 
@@ -40,6 +48,14 @@ static double long_cost(struct starpu_task *task, struct starpu_perfmodel_arch *
 	return arch->devices[0].type == STARPU_CPU_WORKER ? LONG_US : FAST_US;
 }
 
+static double pair_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                        unsigned nimpl)
+{
+	return arch->devices[0].type == STARPU_CPU_WORKER ? SLOW_US : QUICK_US;
+}
+
+static struct starpu_perfmodel pair_model = {
+    .type = STARPU_PER_ARCH, .symbol = "heddle_test_pair", .arch_cost_function = pair_cost};
 static struct starpu_perfmodel short_model = {
     .type = STARPU_PER_ARCH, .symbol = "heddle_test_short", .arch_cost_function = short_cost};
 static struct starpu_perfmodel long_model = {
@@ -65,6 +81,13 @@ static struct starpu_codelet heavy = {.cpu_funcs = {never},
                                       .modes = {STARPU_RW},
                                       .name = "heavy"};
 
+static struct starpu_codelet shared = {.cpu_funcs = {never},
+                                       .cuda_funcs = {never},
+                                       .model = &pair_model,
+                                       .nbuffers = 1,
+                                       .modes = {STARPU_RW},
+                                       .name = "shared"};
+
 static void has_ended(void *arg)
 {
 	on_accelerator += starpu_worker_get_type(starpu_worker_get_id()) != STARPU_CPU_WORKER;
@@ -88,16 +111,34 @@ static double chain(struct starpu_codelet *odd, struct starpu_codelet *even,
 	return us;
 }
 
+/* @return us */
+static double two_chains(starpu_data_handle_t handles[2])
+{
+	double us = -starpu_timing_now();
+
+	for (unsigned i = 0; i < PAIR; i++)
+		assert_int_equal(
+		    starpu_task_insert(i / 2 % RUN ? &shared : &core, STARPU_RW, handles[i % 2], 0),
+		    0);
+	starpu_task_wait_for_all();
+	us += starpu_timing_now();
+	print_message("two chains: %.0f us\n", us);
+	return us;
+}
+
 static void test_trips(void **state)
 {
 	struct starpu_conf conf;
-	starpu_data_handle_t handle;
-	static int number;
+	starpu_data_handle_t handles[2], handle;
+	static int numbers[2];
 
 	starpu_conf_init(&conf);
 	conf.sched_policy_name = "heddle";
 	assert_int_equal(starpu_init(&conf), 0);
-	starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&number, sizeof(number));
+	for (int i = 0; i < 2; i++)
+		starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&numbers[i],
+		                              sizeof(numbers[i]));
+	handle = handles[0];
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		assert_true(chain(&brief, &core, handle) <
 		            CHAIN * (SHORT_US + 1) + FIRST * (2 * LINK_US + START_US));
@@ -107,8 +148,11 @@ static void test_trips(void **state)
 		assert_in_range(on_accelerator, CHAIN / 2 - FIRST, CHAIN / 2);
 		chain(&brief, &brief, handle);
 		assert_in_range(on_accelerator, CHAIN - FIRST, CHAIN);
+		/* As one chain on the core and one on the accelerator. */
+		assert_true(two_chains(handles) < PAIR / 2 * (SLOW_US + START_US));
 	}
-	starpu_data_unregister(handle);
+	for (int i = 0; i < 2; i++)
+		starpu_data_unregister(handles[i]);
 	starpu_shutdown();
 }
 
