@@ -578,13 +578,13 @@ static bool queue_find_least(struct queue *queue, struct finding *finding)
 		    (finding->far == far && cost < finding->least)) {
 			admitted = admitted || queue_admit(queue, query);
 			if (!admitted)
-				return ++finding->looked == HEDDLE_POOL_LOOKS;
+				return ++finding->looked >= HEDDLE_POOL_LOOKS && finding->key;
 			*finding->place = (struct heddle_pool_place){queue, i};
 			finding->key = &queue->key;
 			finding->least = cost;
 			finding->far = far;
 		}
-		if ((!cost && !far) || ++finding->looked == HEDDLE_POOL_LOOKS)
+		if ((!cost && !far) || ++finding->looked >= HEDDLE_POOL_LOOKS)
 			return true;
 	}
 	return false;

@@ -287,6 +287,13 @@ static inline size_t ready_type_place(unsigned long type, size_t n)
 	return (type * 0x9e3779b97f4a7c15u >> 40) % n;
 }
 
+/** Looks at tasks one after the other, for what is missing in a memory. */
+struct ready_looks {
+	double begin_us;
+	unsigned n;
+	bool over; /**< they have taken too long */
+};
+
 /** A worker that asks for a task. */
 struct ready_requester {
 	struct ready_context *c;
@@ -297,6 +304,7 @@ struct ready_requester {
 	int left;  /**< out: who had asked for the input of the task that it takes; -1: nobody */
 	bool full; /**< its plan looks at everything */
 	bool near; /**< it has something: only what has its home in the worker's memory is better */
+	struct ready_looks looks; /**< at tasks of the pool, where it goes by what is missing */
 };
 
 /** Takes the mutex for a worker; under a plan others make way for an accelerator. */
@@ -460,6 +468,10 @@ bool ready_memory_is_short(const struct ready_context *c, unsigned node);
 /** How much of what a task reads is not in a memory, and not on its way.
  * @param most what is more need not be exact */
 size_t ready_missing_bytes(struct starpu_task *task, unsigned node, size_t most);
+
+/** The same of one of several tasks, SIZE_MAX once the looks have taken some 20 us: caches may be
+ * cold, and others wait. */
+size_t ready_look(struct ready_looks *looks, struct starpu_task *task, unsigned node, size_t most);
 
 /** Time to transfer what a task writes from a memory to the main one, us. */
 double ready_return_us(struct starpu_task *task, unsigned node);

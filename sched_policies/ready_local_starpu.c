@@ -280,15 +280,18 @@ static struct queue *queue_choose(struct ready_local *local, struct queue *own)
  * highest priority. */
 static size_t heap_least(const struct heddle_heap *heap, unsigned node, size_t *least)
 {
+	struct ready_looks looks = {.n = 0};
 	size_t place = 0;
 
 	*least = SIZE_MAX;
-	for (size_t i = 0; i < heap->n && i < HEDDLE_POOL_LOOKS; i++) {
-		size_t bytes = ready_missing_bytes(heap->items[i].item, node, *least);
+	for (size_t i = 0; i < heap->n && i < HEDDLE_POOL_LOOKS && (*least || place); i++) {
+		bool before = heddle_heap_is_before(&heap->items[i], &heap->items[place]);
+		size_t bytes;
 
-		if (bytes > *least ||
-		    (bytes == *least &&
-		     !heddle_heap_is_before(&heap->items[i], &heap->items[place])))
+		if (!*least && !before)
+			continue;
+		bytes = ready_look(&looks, heap->items[i].item, node, *least);
+		if (i && (bytes > *least || (bytes == *least && !before)))
 			continue;
 		*least = bytes;
 		place = i;

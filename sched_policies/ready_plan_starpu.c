@@ -947,19 +947,22 @@ static void near_find(struct planning *planning)
 	struct heddle_pool_walk walk = {0};
 	struct heddle_pool_place place;
 	const struct heddle_pool_key *key;
+	const struct ready_worker *worker = &c->workers[planning->asking];
+	struct ready_looks looks = {.n = 0};
+	int n = 0;
 
 	planning->nnear = 0;
-	if (planning->asking == c->nworkers ||
-	    !ready_goes_by_memory(c, &c->workers[planning->asking]))
+	if (planning->asking == c->nworkers || !ready_goes_by_memory(c, worker))
 		return;
-	for (int n = 0; n < HORIZON && (key = heddle_pool_next(c->pool, &walk, &place)); n++) {
+	for (; n < HORIZON && (key = heddle_pool_next(c->pool, &walk, &place)); n++) {
 		size_t i = planning->nnear;
 		size_t most = i == SHORT_HORIZON ? planning->near[i - 1].missing : SIZE_MAX;
 		size_t missing = 0;
 
+		if (!heddle_pool_key_runs(key, worker->class))
+			continue;
 		if (!presses(planning, key))
-			missing = ready_missing_bytes(heddle_pool_at(&place),
-			                              c->workers[planning->asking].node, most);
+			missing = ready_look(&looks, heddle_pool_at(&place), worker->node, most);
 		if (missing >= most)
 			continue;
 		for (i -= i == SHORT_HORIZON; i && planning->near[i - 1].missing > missing; i--)
@@ -969,7 +972,7 @@ static void near_find(struct planning *planning)
 		planning->near[i].missing = missing;
 		planning->nnear += planning->nnear < SHORT_HORIZON;
 	}
-	planning->cut = planning->nnear == SHORT_HORIZON;
+	planning->cut = planning->nnear == SHORT_HORIZON || n == HORIZON;
 }
 
 /* The task that a plan places as its nth, from 0 on. NULL: there are no more. */

@@ -59,9 +59,9 @@ static unsigned memory_of(const struct ready_requester *requester)
 /* What a task costs a worker whose memory cannot hold all data. */
 static size_t missing(void *task, size_t most, void *requester)
 {
-	const struct ready_requester *of = requester;
+	struct ready_requester *of = requester;
 
-	return ready_missing_bytes(task, of->c->workers[of->id].node, most);
+	return ready_look(&of->looks, task, of->c->workers[of->id].node, most);
 }
 
 /* For whatever in the pool a worker takes. */
@@ -70,6 +70,7 @@ static struct heddle_pool_query query_of(struct ready_requester *requester)
 	const struct ready_worker *worker = &requester->c->workers[requester->id];
 	bool by_memory = ready_goes_by_memory(requester->c, worker);
 
+	requester->looks = (struct ready_looks){.n = 0};
 	return (struct heddle_pool_query){
 	    .class = worker->class,
 	    .least = INT_MIN,

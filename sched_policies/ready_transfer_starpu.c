@@ -10,6 +10,11 @@
 
 #include "sched_policies/ready.h"
 
+/* Who goes by what is missing looks at tasks for so long, us, as a mutex is held; the clock is read
+ * after so many of them. */
+#define LOOK 20
+#define LOOKS 16
+
 static double transfer_us(unsigned from, unsigned to, size_t bytes)
 {
 	double bandwidth = starpu_transfer_bandwidth(from, to);
@@ -70,6 +75,16 @@ size_t ready_missing_bytes(struct starpu_task *task, unsigned node, size_t most)
 		bytes += there ? 0 : starpu_data_get_size(handle);
 	}
 	return bytes;
+}
+
+size_t ready_look(struct ready_looks *looks, struct starpu_task *task, unsigned node, size_t most)
+{
+	if (!looks->n)
+		looks->begin_us = starpu_timing_now();
+	else if (looks->n % LOOKS == 0)
+		looks->over |= starpu_timing_now() - looks->begin_us > LOOK;
+	looks->n++;
+	return looks->over ? SIZE_MAX : ready_missing_bytes(task, node, most);
 }
 
 double ready_fetch_us(struct starpu_task *task, unsigned node)

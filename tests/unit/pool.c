@@ -416,6 +416,27 @@ static void test_costs(void **state)
 	assert_int_equal(heddle_pool_count(pool), 0);
 }
 
+static bool is_low(const struct heddle_pool_key *key, void *oldest, double since_us, void *costs)
+{
+	return !key->priority;
+}
+
+/* However many tasks a worker leaves to others, it finds the one that it wants. */
+static void test_costs_behind_refused(void **state)
+{
+	static const size_t costs[2 * HEDDLE_POOL_LOOKS] = {0};
+	struct heddle_pool_query query = {
+	    .class = GPU, .least = INT_MIN, .cost = cost_of, .admit = is_low, .arg = (void *)costs};
+	struct heddle_pool_place place;
+
+	for (int i = 1; i < 2 * HEDDLE_POOL_LOOKS; i++)
+		home_push(i, i, 0);
+	assert_null(heddle_pool_find(pool, &query, &place));
+	home_push(0, 0, 0);
+	assert_non_null(heddle_pool_find(pool, &query, &place));
+	assert_int_equal((uintptr_t)heddle_pool_at(&place), 0);
+}
+
 static void rank_push(uintptr_t item, int priority, int rank, int cpu, int gpu)
 {
 	struct heddle_pool_key key;
@@ -747,6 +768,7 @@ int main(void)
 	    TEST(queues_not_wanted_are_passed_over),
 	    TEST(homes),
 	    TEST(costs),
+	    TEST(costs_behind_refused),
 	    TEST(walk),
 	    TEST(gain_before_rank),
 	    TEST(random_against_the_definition),
