@@ -816,15 +816,14 @@ static double ahead_until_us(const struct planning *planning, unsigned id, size_
 }
 
 /* Whether a plan serves a worker in its order of tasks. Who goes by its memory asks for itself,
- * unless it waits. */
+ * unless it waits: all would wait where a plan leaves tasks to those that nobody wakes. */
 static bool is_served(const struct planning *planning, unsigned id, size_t claims)
 {
 	const struct ready_context *c = planning->c;
 
-	if (planning->nnear)
-		return id == planning->asking;
-	return !ready_goes_by_memory(c, &c->workers[id]) ||
-	       (!claims && waiters_has(&c->waiters, id));
+	if (!claims && waiters_has(&c->waiters, id))
+		return true;
+	return planning->nnear ? id == planning->asking : !ready_goes_by_memory(c, &c->workers[id]);
 }
 
 /* Whether a worker should be given more. */

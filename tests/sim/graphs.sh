@@ -46,6 +46,11 @@ run_limit 60458 4cpu+6gpu1@7424:6 12000 "two of six GPUs did the most" 1 blind
 run_limit 20528 idgraf 100000 "a core tried what delays the end" 1 blind
 run_limit 20388 1cpu+7gpu1@6173:1 40000 "a core tried what delays the end" 1 blind
 
+# Memories are full, and each plan has the task done by a worker that waits.
+export STARPU_LIMIT_CUDA_MEM=64
+estimate='' run_limit 31040 1cpu+7gpu1@5561:28 300000 "all waited" 2
+unset STARPU_LIMIT_CUDA_MEM
+
 # A core and GPUs with links of their own: as if these were one, the core would do what takes it 30
 # times as long.
 estimate=
