@@ -243,12 +243,13 @@ static void wait_note(struct ready_context *c, const struct ready_worker *worker
 {
 	unsigned i = worker->done % READY_PIPELINE;
 	_Atomic double *wait_us = &c->wait_us[worker->class];
-	double mean_us = atomic_load_explicit(wait_us, memory_order_relaxed);
-	double this_us = fmax(0, worker->start_us[i] - fmax(worker->taken_us[i], before_us));
+	double mean_us, this_us;
 
-	if (c->plan && worker->accelerator)
-		atomic_store_explicit(wait_us, mean_us + (this_us - mean_us) / GAPS,
-		                      memory_order_relaxed);
+	if (!c->plan || !worker->accelerator)
+		return;
+	mean_us = atomic_load_explicit(wait_us, memory_order_relaxed);
+	this_us = fmax(0, worker->start_us[i] - fmax(worker->taken_us[i], before_us));
+	atomic_store_explicit(wait_us, mean_us + (this_us - mean_us) / GAPS, memory_order_relaxed);
 }
 
 void ready_post_exec(struct starpu_task *task, unsigned ctx)

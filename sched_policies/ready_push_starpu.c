@@ -267,8 +267,7 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 /* ---- memories that are too small for a task ---- */
 
 /* StarPU takes the memory of CUDA devices for data of up to PIECE bytes in portions. */
-#define PORTION READY_PORTION
-#define PIECE (PORTION / 8)
+#define PIECE (READY_PORTION / 8)
 
 /* What StarPU has to find in a memory at once for a task. */
 static size_t room_for(struct starpu_task *task, bool portions)
@@ -284,7 +283,7 @@ static size_t room_for(struct starpu_task *task, bool portions)
 		if (j == i)
 			*(portions && size <= PIECE ? &pieces : &bytes) += size;
 	}
-	return bytes + (pieces + PORTION - 1) / PORTION * PORTION;
+	return bytes + (pieces + READY_PORTION - 1) / READY_PORTION * READY_PORTION;
 }
 
 /* The smallest memory of an accelerator. Drivers tell their sizes while StarPU starts, after the
@@ -321,7 +320,7 @@ static void task_fit(struct ready_context *c, struct starpu_task *task)
 	int32_t where = task->where, before = where;
 	size_t room = 0;
 
-	if (!c->accelerators || ready_task_bytes(task) + PORTION <= memory_least(c) ||
+	if (!c->accelerators || ready_task_bytes(task) + READY_PORTION <= memory_least(c) ||
 	    task->cl->specific_nodes)
 		return;
 	for (unsigned w = 0; w < c->nworkers; w++) {

@@ -293,6 +293,8 @@ static bool trial_pays(struct ready_context *c, const struct heddle_pool_key *ke
 	for (unsigned k = 0; k < c->nclasses; k++)
 		if (k != class && type->told >> k & 1)
 			others += c->count[k];
+	if (others <= 0) /* no other one has run any yet: there is nothing to compare with */
+		return true;
 	left_us = ready_is_planned(c) ? ready_plan_left_us(c) : finish_all_us(c, key, class);
 	rest_us = (ahead - 1) * other_us / others;
 	for (double factor = 1; factor <= TRIAL_FACTOR; factor *= 2) {

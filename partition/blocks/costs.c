@@ -231,8 +231,6 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 /* A first block that took so many times as long as its iterations say had something to do that
  * comes once. */
 #define ONCE 2
-/* Blocks of which one has so many times the iterations of the other tell a start. */
-#define OTHER_SIZE 1.25
 /* Starts that are so much more of a worker's time than its own blocks tell come from costs that are
  * wrong. */
 #define DOUBTFUL 0.2
@@ -986,7 +984,7 @@ static int starts_doubt(const struct fit *fit, const struct costs_run *run, bool
 		const struct own_blocks *own = &all[w];
 
 		if (fit->workers[w].kind == HEDDLE_KIND_CPU || !own->count ||
-		    own->largest->n < OTHER_SIZE * own->smallest->n)
+		    own->largest->n < COSTS_OTHER_SIZE * own->smallest->n)
 			continue;
 		*doubtful =
 		    own->count * (fit->workers[w].start.us - own_start(own)) > DOUBTFUL * own->us;

@@ -17,6 +17,8 @@
 
 /** Parts of a loop whose costs are told apart. */
 #define COSTS_PARTS 1024
+/** Blocks of which one has so many times the iterations (or the work) of the other tell a start. */
+#define COSTS_OTHER_SIZE 1.25
 
 /** Work of the iterations before each part, and of all. */
 struct costs {

@@ -25,8 +25,6 @@
 #define CHANGED 0.15
 /* A start that was told, however little: only one that is assumed is not sure. */
 #define LEAST_SURE 1e-30
-/* Blocks of which one is so many times the other tell a start. */
-#define OTHER_SIZE 1.25
 
 /* Blocks of the worker are taken to take so long until it has done some in this run. */
 static void time_set(struct hdss_worker *worker, double start, double pace)
@@ -239,7 +237,7 @@ static void start_tell(const struct heddle_strategy *b, const struct blocks_memo
 		    (int)b->workers[block->worker].given.kind != kind)
 			continue;
 		before = &memory->workers[block->worker].largest;
-		if (before->n <= 0 || block->work < OTHER_SIZE * before->n)
+		if (before->n <= 0 || block->work < COSTS_OTHER_SIZE * before->n)
 			continue;
 		us = (before->us * block->work - block->us * before->n) / (block->work - before->n);
 		start->us = hdss_larger(0, hdss_smaller(us, hdss_smaller(before->us, block->us)));

@@ -19,8 +19,6 @@
  * for all that is left. But not while it is not known how much of the time of the worker's blocks
  * was start. */
 #define FAR_AFTER 4
-/* Blocks of which one has so many times the iterations of the other tell a start. */
-#define OTHER_SIZE 1.25
 /* Nor are iterations believed to cost an accelerator less than this part of what its best block
  * tells. */
 #define CHEAPEST (1 / 8.0)
@@ -64,7 +62,7 @@ static void block_add(struct sums *s, const struct costs_block *block)
 static struct blocks_own line(struct heddle_block_point a, struct heddle_block_point b,
                               double least)
 {
-	bool sized = b.n >= OTHER_SIZE * a.n;
+	bool sized = b.n >= COSTS_OTHER_SIZE * a.n;
 	double pace = sized ? (b.us - a.us) / (b.n - a.n) : least;
 
 	return (struct blocks_own){.pace =
@@ -191,7 +189,7 @@ double blocks_hdss_own_limit(const struct heddle_strategy *b, unsigned worker, d
 	}
 	/* Another size tells the start. */
 	most /= own->pace;
-	if (most < OTHER_SIZE * own->largest.n)
+	if (most < COSTS_OTHER_SIZE * own->largest.n)
 		most = hdss_smaller(most, own->largest.n / 2);
 	return hdss_smaller(n, hdss_larger(1, most));
 }
