@@ -30,9 +30,13 @@ void *object_make(enum kind kind, size_t bytes)
 	/* calloc() is slower: it takes no chunk that the thread has freed. */
 	struct object *object = malloc(bytes);
 
-	if (!object)
-		return NULL;
-	memset(object, 0, bytes);
+	return object ? object_begin(object, kind, bytes) : NULL;
+}
+
+void *object_begin(void *memory, enum kind kind, size_t bytes)
+{
+	struct object *object = memset(memory, 0, bytes);
+
 	*object = (struct object){&layer_objects, kind, 1};
 	return object;
 }

@@ -139,10 +139,11 @@ static bool launch_quick(struct event *event)
 static cl_int launch_run(struct event *event)
 {
 	struct launch *launch = event->launch;
-	cl_ulong begin = clock_ns();
 	cl_int error = CL_SUCCESS;
 
 	if (!launch->reason) {
+		cl_ulong begin = clock_ns();
+
 		error = split_launch(launch, &launch->reason);
 		if (!launch->reason) {
 			record_split(launch->kernel->record, launch_items(launch),

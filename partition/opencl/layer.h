@@ -81,6 +81,8 @@ static inline void *layer_object(void *handle, enum kind kind)
 
 /** Memory for an object with one reference; NULL: none. */
 void *object_make(enum kind kind, size_t bytes);
+/** The same in memory of so many bytes. @return it */
+void *object_begin(void *memory, enum kind kind, size_t bytes);
 void object_retain(void *object);
 /** @return whether that was the last reference */
 bool object_release(void *object);
@@ -111,8 +113,8 @@ struct queue {
 	struct event *first;   /**< of those not ended, by `beside`, the latest first */
 	struct event *passed, **passed_end; /**< those that home has, by `next`, in its order */
 	struct queue *next;                 /**< of those where home has some */
-	unsigned npassed;                   /**< so far */
-	cl_ulong ended_ns;                  /**< when the last of them ended */
+	unsigned unlooked; /**< that home got since the last look, or since it had none */
+	cl_ulong ended_ns; /**< when the last of them ended */
 };
 
 /** A buffer, a part of one, or an image. What is said of places is said of the whole buffer alone.
@@ -203,7 +205,7 @@ struct event {
 	struct queue *queue; /**< NULL: a user's event */
 	cl_command_type type;
 	cl_int status;       /**< as OpenCL counts: CL_QUEUED to CL_COMPLETE, or an error */
-	cl_ulong ns[NSTEPS]; /**< when a command got there */
+	cl_ulong ns[NSTEPS]; /**< when a command of a queue that tells times got there */
 	cl_ulong home_ns;    /**< what home says computing took; 0: it was not asked */
 	struct event *next;  /**< of all that wait, or of the queue's that home has */
 	struct event *beside, *later; /**< of the queue's that have not ended: before and after */
@@ -216,7 +218,10 @@ struct event {
 	cl_int (*run)(struct event *event);
 	/** Whether home is to do it without further ado; NULL: never. */
 	bool (*quick)(struct event *event);
+	unsigned pieces; /**< of memory: as many as the engine counts; 0: malloc()'s */
 	bool wanted;     /**< the program or a thread waits for this very command */
+	bool look;       /**< once home has it, what has ended before is looked for */
+	bool timed;      /**< home is to tell how long it computed */
 	bool sent;       /**< home was asked to do it */
 	cl_event home;   /**< home's event, filled in without the mutex; NULL: none was asked for */
 	bool passed;     /**< home has it, and `home` can be used */
@@ -225,13 +230,17 @@ struct event {
 	cl_uint nafter;
 	struct memory *memory[2]; /**< read and written; NULL: none */
 	struct launch *launch;
-	unsigned char *pointer;
-	size_t bytes;
-	size_t origin[2][3], region[3], row[2], slice[2];
-	unsigned char pattern[128];
 	void *own; /**< memory that goes with the command */
-	cl_map_flags flags;
-	_Alignas(max_align_t) unsigned char room[]; /**< for the launch, if it is one */
+	union {
+		_Alignas(max_align_t) unsigned char room[1]; /**< for the launch, if it is one */
+		struct {                                     /* else */
+			unsigned char *pointer;
+			size_t bytes;
+			size_t origin[2][3], region[3], row[2], slice[2];
+			unsigned char pattern[128];
+			cl_map_flags flags;
+		};
+	};
 };
 
 /* ---- platform.c ---- */
@@ -329,8 +338,10 @@ void arguments_drop(struct argument *copy, cl_uint n);
 /* ---- engine.c ---- */
 
 cl_ulong clock_ns(void);
+/** A command has got somewhere, which the program may ask about. */
+void event_reach(struct event *event, unsigned step);
 /** A new event, in no queue yet.
- * @param room bytes behind it
+ * @param room bytes of a launch; 0: the command is none
  * @return NULL: no memory */
 struct event *event_make(struct context *context, struct queue *queue, cl_command_type type,
                          size_t room);
@@ -364,7 +375,7 @@ bool engine_stop(void);
 /* ---- passed.c ---- */
 
 /** Commands of a queue between two looks at what has ended: so many may have no event. */
-enum { PASSED_LOOK = 16 };
+enum { PASSED_LOOK = 64 };
 /** Whether home has it. */
 static inline bool event_passed(const struct event *event)
 {
@@ -385,10 +396,13 @@ struct event *passed_known(const struct queue *queue);
 struct event *passed_first(void);
 /** One of them whose end the program wants to be told; NULL: there is none. */
 struct event *passed_watched(void);
-/** Fills in what home has to wait for before a command. @return CL_OUT_OF_HOST_MEMORY */
+/** Fills in what home has to wait for before a command, and whether it is time for a look.
+ * @return CL_OUT_OF_HOST_MEMORY */
 cl_int passed_waits(struct event *event);
 /** Home was given a command. */
 void passed_add(struct event *event);
+/** Memory is let go of that commands may hold: the next command looks. Any thread may call it. */
+void passed_hurry(void);
 /** What home says, as OpenCL counts; of a command without an event, that it has ended well. */
 cl_int passed_status(const struct event *event);
 /** Takes out the first command of a queue, which has ended. */
@@ -432,8 +446,10 @@ struct record {
 
 /** The record of a kernel. @return NULL: no memory */
 struct record *record_find(const char *name, const char *text, const char *options);
+/** Whether a launch takes so little time at home that a split would take as long. */
+bool record_short(const struct record *record, size_t items);
 /** A launch goes to home. @return whether its time is to be measured */
-bool record_sample(struct record *record);
+bool record_sample(struct record *record, size_t items);
 /** A launch was computed at home.
  * @param ns 0: it was not measured, and took as long as others */
 void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns);

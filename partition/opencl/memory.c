@@ -15,6 +15,8 @@
 #include <string.h>
 
 enum { PAGE = 4096 };
+/* Commands that have ended are to let go of memory of that size soon. */
+enum { HURRY_BYTES = 1 << 20 };
 
 #define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
 #define DEVICE_ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
@@ -443,6 +445,8 @@ static cl_int CL_API_CALL memory_release_call(cl_mem id)
 
 	if (!memory)
 		return real->clReleaseMemObject(id);
+	if (memory->bytes >= HURRY_BYTES)
+		passed_hurry();
 	memory_release(memory);
 	return CL_SUCCESS;
 }

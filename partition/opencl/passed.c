@@ -15,6 +15,8 @@
 
 /* Queues that have such commands. */
 static struct queue *queues;
+/* The next command is to look. */
+static atomic_bool hurried;
 
 struct event *passed_first(void)
 {
@@ -32,14 +34,12 @@ struct event *passed_watched(void)
 
 cl_event *passed_send(struct event *event)
 {
-	struct queue *queue = event->queue;
-	bool sampled = event->launch && record_sample(event->launch->kernel->record);
+	const struct launch *launch = event->launch;
+	bool sampled = launch && record_sample(launch->kernel->record, launch_items(launch));
 
 	event->sent = true;
-	return sampled || event->wanted || queue->npassed % PASSED_LOOK == 0 ||
-	               queue->properties & CL_QUEUE_PROFILING_ENABLE
-	           ? &event->home
-	           : NULL;
+	event->timed = sampled || event->queue->properties & CL_QUEUE_PROFILING_ENABLE;
+	return event->timed || event->wanted || event->look ? &event->home : NULL;
 }
 
 struct event *passed_known(const struct queue *queue)
@@ -51,8 +51,19 @@ struct event *passed_known(const struct queue *queue)
 	return event;
 }
 
+void passed_hurry(void)
+{
+	atomic_store_explicit(&hurried, true, memory_order_relaxed);
+}
+
 cl_int passed_waits(struct event *event)
 {
+	event->look = ++event->queue->unlooked >= PASSED_LOOK ||
+	              atomic_load_explicit(&hurried, memory_order_relaxed);
+	if (event->look) {
+		event->queue->unlooked = 0;
+		atomic_store_explicit(&hurried, false, memory_order_relaxed);
+	}
 	/* Most commands wait for the one before them in their queue alone, as home does anyway. */
 	for (unsigned w = 0; !event->after && w < event->nwaits; w++) {
 		if (event->waits[w]->queue == event->queue && !event->ngiven)
@@ -98,6 +109,7 @@ static struct event *passed_take(struct queue *queue)
 	event->next = NULL;
 	if (queue->passed)
 		return event;
+	queue->unlooked = 0;
 	while (*at != queue)
 		at = &(*at)->next;
 	*at = queue->next;
@@ -143,8 +155,8 @@ struct event *passed_end(struct queue *queue)
 	struct event *event = passed_take(queue);
 
 	event->ns[STEP_STARTED] = event->ns[STEP_SUBMITTED];
-	event->ns[STEP_ENDED] = clock_ns();
-	if (event->home && (event->launch || queue->properties & CL_QUEUE_PROFILING_ENABLE))
+	event_reach(event, STEP_ENDED);
+	if (event->home && event->timed)
 		times_take(event);
 	if (event->launch)
 		launch_ended(event);

@@ -15,8 +15,11 @@
 #include "support/variables.h"
 
 enum { LINES = 50 }; /* of the report */
-/* So many of a kernel's first launches at home are measured, and later one of so many. */
-enum { SAMPLES = 16 };
+/* So many of a kernel's first launches at home are measured, and later one of so many, or of more
+ * where they are short: it costs up to 18 us, and no short one is split. */
+enum { SAMPLES = 16, SHORT_SAMPLES = 128 };
+/* A split itself takes that long. */
+static const double SHORT_NS = 200e3;
 
 /* How long a preparation takes, before one was done, and what part of that it takes from home:
  * much where that is a CPU, for which compilers compete. With GPUs StarPU first measures how fast
@@ -124,11 +127,16 @@ void record_loss(struct record *record, double ns)
 		record->lost_ns = 0;
 }
 
-bool record_sample(struct record *record)
+bool record_short(const struct record *record, size_t items)
+{
+	return record->home_rate * items < SHORT_NS;
+}
+
+bool record_sample(struct record *record, size_t items)
 {
 	unsigned long n = record->sent++;
 
-	return n < SAMPLES || n % SAMPLES == 0;
+	return n < SAMPLES || n % (record_short(record, items) ? SHORT_SAMPLES : SAMPLES) == 0;
 }
 
 void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns)

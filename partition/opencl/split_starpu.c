@@ -20,8 +20,6 @@
 /* Of what trials may cost: what splits of a kernel may, by the time that home computed it, and
  * preparations of all kernels, by the time that home computed. */
 static const double SPLITS_SHARE = 1 / 3.0, PREPARE_SHARE = 2 / 3.0;
-/* Launches that are shorter at home are not split: the split itself takes that long. */
-static const double SHORT_NS = 200e3;
 /* Launches at home before StarPU's workers sleep. They look for work all the time. */
 enum { RESTS = 8 };
 
@@ -264,7 +262,7 @@ static const char *speed_refuse(const struct launch *launch)
 		return NULL;
 	if (record->home_ns < after_ns || record->home_rate <= 0)
 		return early;
-	if (record->home_rate * launch_items(launch) < SHORT_NS)
+	if (record_short(record, launch_items(launch)))
 		return "its launches are short";
 	if (record->preparing)
 		return "it is being compiled for all devices";

@@ -89,6 +89,17 @@ done
 expect 0 'all right' "$opencl" --beside -- sh -c "$as_gpu" "$work/gpu.so" "$program" home
 says 'and home has'
 
+# An event costs home as much as a short launch.
+events_count() {
+	# shellcheck disable=SC2086
+	expect 0 'all right' "$opencl" -- sh -c "$as_gpu" "$work/gpu.so" "$program" "$1"
+	events=$(sed -n 's/.*NDRanges, \(.*\) events/\1/p' "$work/out")
+}
+events_count short
+[ "$events" -lt 100 ] || fail "2000 launches have $events events of home's"
+events_count large
+[ "$events" -gt 90 ] || fail "100 launches with large buffers have $events events of home's"
+
 # The process ends before StarPU has made its contexts.
 # shellcheck disable=SC2086
 TEST_SLOW_END=1 HEDDLE_OPENCL_AFTER=1 HEDDLE_OPENCL_TRIALS=1e9 \

@@ -109,11 +109,13 @@ static void let_go(cl_command_queue queue)
 /* ---- the end ---- */
 
 static atomic_bool down;
+static atomic_uint nranges, nevents; /* NDRanges, and those with an event */
 
 /* With TEST_SLOW_END it takes long enough for whoever is about to do something. */
 static void take_down(void)
 {
 	down = true;
+	printf("%u NDRanges, %u events\n", nranges, nevents);
 	if (getenv("TEST_SLOW_END"))
 		sleep(5);
 }
@@ -161,6 +163,8 @@ static cl_int CL_API_CALL range(cl_command_queue queue, cl_kernel kernel, cl_uin
 	cl_int error;
 
 	up_check("an NDRange is enqueued");
+	nranges++;
+	nevents += !!event;
 	if (nwaits > WAITS)
 		return CL_OUT_OF_RESOURCES;
 	pthread_mutex_lock(&mutex);

@@ -1086,6 +1086,59 @@ static void test_unwatched(void)
 	}
 }
 
+/* Short launches, some waited for together and some each. tests/tools/opencl.sh counts home's
+ * events. */
+static void test_short(void)
+{
+	enum { LAUNCHES = 1000 };
+	static int a[GROUP], b[GROUP];
+	cl_kernel scale = kernel("scale");
+	cl_int by = 3;
+	unsigned power = 1;
+	cl_mem ma;
+
+	for (int i = 0; i < GROUP; i++)
+		a[i] = i + 1;
+	ma = buffer(CL_MEM_COPY_HOST_PTR, GROUP, a);
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	for (int l = 0; l < 2 * LAUNCHES; l++) {
+		launch(queue, scale, GROUP, GROUP);
+		power *= by;
+		if (l >= LAUNCHES)
+			OK(clFinish(queue));
+	}
+	read_back(ma, GROUP, b);
+	CHECK(b[0] == (int)(power * a[0]) && b[GROUP - 1] == (int)(power * a[GROUP - 1]));
+	clReleaseKernel(scale);
+	clReleaseMemObject(ma);
+}
+
+/* A buffer of 1 MiB for each launch, which the program lets go of at once. tests/tools/opencl.sh
+ * counts home's events: by them the layer learns when it can let go, too. */
+static void test_large(void)
+{
+	enum { LAUNCHES = 100, INTS = 1 << 18 };
+	static int a[INTS], b[GROUP];
+	cl_kernel scale = kernel("scale");
+	cl_int by = 3;
+
+	set(scale, 1, sizeof(by), &by);
+	for (int l = 0; l < LAUNCHES; l++) {
+		cl_mem ma;
+
+		a[0] = l;
+		ma = buffer(CL_MEM_COPY_HOST_PTR, INTS, a);
+		set(scale, 0, sizeof(ma), &ma);
+		launch(queue, scale, GROUP, GROUP);
+		if (l == LAUNCHES - 1)
+			read_back(ma, GROUP, b);
+		clReleaseMemObject(ma);
+	}
+	CHECK(b[0] == 3 * (LAUNCHES - 1));
+	clReleaseKernel(scale);
+}
+
 /* The process ends while a kernel is prepared for a split. */
 static void test_leave(void)
 {
@@ -1487,6 +1540,7 @@ static const struct {
     {"images", test_images},       {"image_chain", test_image_chain},
     {"flushed", test_flushed},     {"twice", test_twice},
     {"outside", test_outside},     {"none", test_none},
+    {"short", test_short},         {"large", test_large},
 };
 
 static bool begin(void)
