@@ -227,7 +227,7 @@ struct contender {
 /** A contender that takes HOPELESS times as long as the fastest one rests after HOPELESS_REPS
  * repetitions. The first contender never rests. */
 #define HOPELESS 10
-enum { HOPELESS_REPS = 40 };
+enum { HOPELESS_REPS = 4 };
 
 /** The first NSHARED contenders of a comparison split the kernel. */
 #define NSHARED 4
