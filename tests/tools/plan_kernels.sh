@@ -273,6 +273,22 @@ EOF
 expect_kernels 0 'f.cl: f: complete$' "$work/f.cl"
 expect_kernels 2 'not analysed' -D __cplusplus "$work/f.cl"
 expect_kernels 2 'not analysed: it includes' -D OTHER "$work/f.cl"
+# So are calls of functions that compilers have.
+cat >"$work/k.cl" <<'EOF'
+kernel void f(global int *x)
+{
+#if __has_builtin(__builtin_none)
+	__builtin_none(x);
+#elif defined(TAKEN)
+	x[get_global_id(0)] = __builtin_popcount(3);
+#else
+	x[get_global_id(0)] = 1;
+#endif
+}
+EOF
+expect_kernels 0 'k.cl: f: complete$' "$work/k.cl"
+expect_kernels 2 'not analysed: devices may compile different code' -D TAKEN "$work/k.cl"
+grep -q 'the name __builtin_popcount ' "$work/out" || fail "which function is not clear"
 
 expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/c.cl"
 grep -q 'error: endless.h includes itself without an end' "$work/out" || fail "$(cat "$work/out")"

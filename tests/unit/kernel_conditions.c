@@ -166,6 +166,10 @@ static void names_of_compilers(void **state)
 	    {"#ifndef __has_builtin\n#define __has_builtin(x) 0\n#endif\n"
 	     "#if __has_builtin(__builtin_expect) || __X\nx = __builtin_expect(y, 1);\n#endif",
 	     "__has_builtin\n__has_builtin(__builtin_expect)\n__X\n"},
+	    /* Where answers leave the function out, it does not matter which one it is. */
+	    {"#if __has_builtin(__builtin_x)\n__builtin_x();\n#elif X\n"
+	     "#define Y(a) __builtin_y(a)\n#else\n__builtin_z;\n#endif\nY(1);",
+	     "__has_builtin(__builtin_x)\n__builtin_x\nX\n__builtin_y\n__builtin_z\n"},
 	    /* Parts of names as all others. */
 	    {"#define V(t, n) t##n\n#define _W x\nV(_W, 4) y = INT##_MAX;\n", "_W\n_MAX\n"},
 	    /* Code for other languages: devices are asked whether it is. */
@@ -219,12 +223,19 @@ static void unclear_code(void **state)
 	    {"#if __has_feature(x)\nx\n#endif", "its source asks for __has_feature,"},
 	    {"#define HAS(x) __has_builtin(x)\n#if HAS(y)\nx\n#endif",
 	     "its source has __has_builtin,"},
-	    {"#if __has_builtin(__builtin_x)\n__builtin_x();\n#endif",
+	    {"#if __has_builtin(__builtin_x)\n#endif\n__builtin_x();",
 	     "its source has __builtin_x,"},
+	    {"#if __has_builtin(__builtin_x)\n#elif 1\n#define __builtin_y(x) x\n#endif",
+	     "its source has __builtin_y,"},
+	    {"#if __has_builtin(__builtin_x)\n#elif 1\n#undef __builtin_x\n#endif",
+	     "its source has __builtin_x,"},
+	    {"#if __has_builtin(__builtin_x)\n__has_builtin(__builtin_x);\n#endif",
+	     "its source has __has_builtin,"},
 	    {"#ifdef get_global_id\nx\n#endif", "get_global_id"},
 	    /* Launches of ranges put such names in front of a source. */
 	    {"#define heddle_global_id(d) 0\n", "its source defines heddle_global_id,"},
 	    {"x = HEDDLE_DIMENSIONS;", "its source has HEDDLE_DIMENSIONS,"},
+	    {"int heddle_unclear___builtin_x;", "its source has heddle_unclear_"},
 	    {"#define B printf\n#if __has_builtin(B)\nx\n#endif",
 	     "its source asks for __has_builtin,"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
@@ -383,10 +394,12 @@ static void presumed(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	kernel_conditions_presume(out, "X\n__cplusplus\n__OPENCL_VERSION__\n__CUDACC__X\n");
+	kernel_conditions_presume(out,
+	                          "X\n__builtin_x\n__cplusplus\n__OPENCL_VERSION__\n__CUDACC__X\n");
 	assert_int_equal(fclose(out), 0);
 	assert_string_equal(text, "#ifndef __OPENCL_VERSION__\n#error\n#endif\n"
-	                          "#ifdef __cplusplus\n#error\n#endif\n");
+	                          "#ifdef __cplusplus\n#error\n#endif\n"
+	                          "#define __builtin_x heddle_unclear___builtin_x\n");
 	free(text);
 }
 

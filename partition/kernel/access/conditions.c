@@ -105,9 +105,13 @@ static bool is_unclear(const char *name, size_t length)
 /* Macros of what stands in front of a source (partition/kernel/access/ndrange.h). */
 static bool is_own(const char *name)
 {
-	static const char *const beginnings[] = {"HEDDLE_DIMENSIONS", "HEDDLE_GROUPS_",
-	                                         "HEDDLE_OFFSET_",    "HEDDLE_STATIC",
-	                                         "heddle_has_",       NULL};
+	static const char *const beginnings[] = {"HEDDLE_DIMENSIONS",
+	                                         "HEDDLE_GROUPS_",
+	                                         "HEDDLE_OFFSET_",
+	                                         "HEDDLE_STATIC",
+	                                         "heddle_has_",
+	                                         "heddle_unclear_",
+	                                         NULL};
 
 	return begins_with_any(name, beginnings);
 }
@@ -143,6 +147,8 @@ static const struct {
 
 enum { NLANGUAGES = sizeof(languages) / sizeof(languages[0]) };
 
+static const char BUILTIN[] = "__builtin_";
+
 void kernel_conditions_presume(FILE *out, const char *asked)
 {
 	for (int i = 0; i < NLANGUAGES; i++)
@@ -150,6 +156,12 @@ void kernel_conditions_presume(FILE *out, const char *asked)
 			if (source_is_word(at, strcspn(at, "\n"), languages[i].name))
 				fprintf(out, "#if%sdef %s\n#error\n#endif\n",
 				        languages[i].defined ? "n" : "", languages[i].name);
+	for (const char *at = asked; *at; at = source_next_line(at)) {
+		int length = strcspn(at, "\n");
+
+		if (!strncmp(at, BUILTIN, strlen(BUILTIN)))
+			fprintf(out, "#define %.*s heddle_unclear_%.*s\n", length, at, length, at);
+	}
 }
 
 /* ---- what is asked ---- */
@@ -356,15 +368,18 @@ static int condition_ask(struct walk *walk, const char *word, size_t n)
 	return names_ask(walk, word + n, "", source_is_any(word, n, values));
 }
 
-/* Names of other code. */
-static int code_ask(struct walk *walk, const char *line, const char *where)
+/* Names of other code.
+ * @param answered answers decide whether it is there: if it is, compilers' functions in it are not
+ * declared (kernel_conditions_presume()) */
+static int code_ask(struct walk *walk, const char *line, const char *where, bool answered)
 {
 	size_t n;
 
 	for (; (line = name_next(line, &n)); line += n) {
 		if (!is_own(line) && (!is_reserved(line, n) || is_language(line, n)))
 			continue;
-		if (is_own(line) || is_unclear(line, n))
+		if (is_own(line) ||
+		    (is_unclear(line, n) && (!answered || strncmp(line, BUILTIN, strlen(BUILTIN)))))
 			return refuse(walk, where, line, n);
 		fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
@@ -616,6 +631,7 @@ static int directive_ask(struct walk *walk, const struct group *group, const cha
 	static const char *const harmless[] = {"error", "warning", "line", NULL};
 	static const char *const includes[] = {"include", "import", "include_next", "embed", NULL};
 	const char *defined = source_skip_blanks(word + n);
+	bool answered = false;
 
 	if (source_is_word(word, n, "define") && is_ours(defined))
 		return refuse(walk, "source defines", defined, source_name_length(defined));
@@ -647,8 +663,9 @@ static int directive_ask(struct walk *walk, const struct group *group, const cha
 			fprintf(walk->asked, "%.*s\n", (int)n, word);
 			word += n;
 		}
+		answered = group->unclear && !is_unclear(word, n);
 	}
-	return code_ask(walk, word, "source has");
+	return code_ask(walk, word, "source has", answered);
 }
 
 static int source_ask(struct walk *walk)
@@ -680,7 +697,7 @@ static int source_ask(struct walk *walk)
 			depth--;
 		} else if (!group->skipped) {
 			status = word ? directive_ask(walk, group, word, n)
-			              : code_ask(walk, line, "source has");
+			              : code_ask(walk, line, "source has", group->unclear);
 		}
 	}
 	if (status == -EINVAL) {
@@ -732,7 +749,7 @@ static int definitions_ask(struct walk *walk)
 		else if (is_ours(definition) || is_used_by_ours(definition, n))
 			status = refuse(walk, "options define", definition, n);
 		else
-			status = code_ask(walk, definition, "options have");
+			status = code_ask(walk, definition, "options have", false);
 	}
 	free(copy);
 	return status;

@@ -295,13 +295,14 @@ static bool has_function(const char *name, size_t length)
 	              memmem(name + begin, length - begin, painted, begin));
 }
 
-/* Sets a name, without what stood around functions' names. */
+/* Sets a name, without what stood around functions' names, or in front of those that are not
+ * clear (kernel_conditions_presume()). */
 static void name_set(char *name, size_t size, const char *at, size_t n)
 {
-	const char *const marks[] = {painted, painted_end};
+	const char *const marks[] = {painted, painted_end, "heddle_unclear_"};
 
 	snprintf(name, size, "%.*s", (int)n, at);
-	for (int m = 0; m < 2; m++)
+	for (int m = 0; m < 3; m++)
 		for (char *mark; (mark = strstr(name, marks[m]));)
 			memmove(mark, mark + strlen(marks[m]), strlen(mark + strlen(marks[m])) + 1);
 }
