@@ -226,6 +226,11 @@ expect_kernels 0 'rare.cl: rare: complete$' "$work/rare.cl"
 expect_made true '#if CAT(tr, ue)\n#endif'
 expect_made '' 'enum { W = CAT(tr, ue) };\n#ifndef M_PI\n#define M_PI 3\n#endif'
 expect_made '' '#if !defined(M_PI) || __has_builtin(__builtin_expect)\n#define N CAT(1, 2)\n#endif'
+# One that is not asked, since the one in front of it says yes, is not seen.
+expect_made '' '#ifdef __OPENCL_VERSION__\n#define N CAT(1, 2)\n#elif defined(__CUDACC__)\n#endif'
+expect_made __NV_X '#ifdef X\n#elif CAT(__NV, _X)\n#endif'
+expect_made __NV_X '#ifdef X\n#elif 0\n#ifdef Y\n#endif\n#elif CAT(__NV, _X)\n#endif'
+expect_made __NV_X '#ifdef X\n#else\n#ifndef Y\n#if CAT(__NV, _X)\n#endif\n#endif\n#endif'
 # A condition is seen behind a macro that would take it, and macros in pragmas are.
 expect_made __NV_X '#define F(x)\nvoid F\n#if CAT(__NV, _X)\n#endif\n(int);\n#undef F'
 expect_made __NV_X '#pragma pack(CAT(__NV, _X))'

@@ -11,6 +11,9 @@
 #include "partition/kernel/access/pasted.h"
 #include "tests/unit/test.h"
 
+/* A group of one condition, which is empty. */
+#define SHOWN(directive) "#" directive "\n#else\n#endif\n"
+
 static void texts(void **state)
 {
 	static const char undefined[] = "#undef __has_builtin\n";
@@ -19,25 +22,29 @@ static void texts(void **state)
 	    {"", ""},
 	    {"a##b\n", "a##b\n"},
 	    /* What a macro in front of it is not given as its arguments. */
-	    {"F\n#if A\n#endif\n", "F\n;heddle_condition( A);\n#if A\n#endif\n"},
+	    {"F\n#if A\n#endif\n", "F\n;heddle_condition( A);\n" SHOWN("if A") "#if A\n#endif\n"},
 	    /* Macros in pragmas count. */
 	    {"#pragma pack(A)\n#pragma unroll A\n#pragma clang fp contract(A)\n#pragma once\n",
 	     ";((A));\n;( contract(A));\n;();\n"},
-	    /* Conditions of a group stand in front of it. */
+	    /* Conditions of a group stand in front of it, where those before them say no. */
 	    {"#if A(x) // \"\n1\n#elif B\n2\n#else\n3\n#endif\n",
-	     ";heddle_condition( A(x)  );\n;heddle_condition( B);\n#if A(x)  \n1\n#elif "
-	     "B\n2\n#else\n3\n#endif\n"},
-	    {"#ifdef A\n#if B\n#endif\n#elif C\n#endif\n#if D",
-	     ";heddle_condition( C);\n#ifdef A\n;heddle_condition( B);\n#if B\n#endif\n"
-	     "#elif C\n#endif\n;heddle_condition( D);\n#if D"},
+	     ";heddle_condition( A(x)  );\n#if A(x)  \n#else\n;heddle_condition( B);\n"
+	     "#if B\n#else\n#endif\n#endif\n#if A(x)  \n1\n#elif B\n2\n#else\n3\n#endif\n"},
+	    {"#ifdef A\n#if B\n#endif\n#elifndef C\n#elif D\n#endif\n#if E",
+	     "#ifdef A\n#else\n#ifndef C\n#else\n;heddle_condition( D);\n#if D\n#else\n"
+	     "#endif\n#endif\n#endif\n#ifdef A\n;heddle_condition( B);\n" SHOWN(
+	         "if B") "#if B\n#endif\n#elifndef C\n#elif D\n#endif\n;heddle_condition( "
+	                 "E);\n" SHOWN("if E") "#if E"},
 	    /* Pragmas about names fail. */
 	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n",
 	     ";(  );\nz\n#pragma push_macro( )\n"},
 	    /* The compilation ends there, if at all. */
-	    {"#if A\n# error \"b\"\n#endif\n", ";heddle_condition( A);\n#if A\n#endif\n"},
+	    {"#if A\n# error \"b\"\n#endif\n",
+	     ";heddle_condition( A);\n" SHOWN("if A") "#if A\n#endif\n"},
 	    /* Answers are no conditions. */
 	    {"#undef A\n#if B\n#endif\n#line 1\n#if C\n#endif\n",
-	     "#undef A\n#if B\n#endif\n#line 1\n;heddle_condition( C);\n#if C\n#endif\n"},
+	     "#undef A\n#if B\n#endif\n#line 1\n;heddle_condition( C);\n" SHOWN(
+	         "if C") "#if C\n#endif\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {

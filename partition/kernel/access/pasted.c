@@ -63,22 +63,27 @@ static void rest_show(FILE *out, const char *mark, const char *rest)
 	fprintf(out, ";%s(%.*s);\n", mark, (int)strcspn(rest, "\n"), rest);
 }
 
-static void condition_show(FILE *out, const char *line)
+/* Prints what a condition says, and begins a group for the next one. @return whether it is one */
+static bool condition_show(FILE *out, const char *word, size_t n)
 {
 	static const char *const questions[] = {"if", "elif", NULL};
-	size_t n = 0;
-	const char *word = source_directive(line, &n);
+	static const char *const others[] = {"ifdef", "ifndef", "elifdef", "elifndef", NULL};
+	const size_t branch = *word == 'e' ? strlen("el") : 0;
 
-	if (word && source_is_any(word, n, questions))
+	if (!source_is_any(word, n, questions) && !source_is_any(word, n, others))
+		return false;
+	if (source_is_any(word, n, questions))
 		rest_show(out, condition_mark, word + n);
+	fprintf(out, "#%.*s\n#else\n", (int)strcspn(word + branch, "\n"), word + branch);
+	return true;
 }
 
 /* Prints what the conditions of a group say. A later one is only asked if the branches in front of
- * it are left out, so that names mean the same here. */
+ * it are left out: it stands in groups of these, where names mean the same. */
 static void group_show(FILE *out, const char *line)
 {
 	static const char *const begins[] = {"if", "ifdef", "ifndef", NULL};
-	unsigned depth = 0;
+	unsigned depth = 0, shown = 0;
 
 	for (; *line; line = source_next_line(line)) {
 		size_t n = 0;
@@ -88,10 +93,12 @@ static void group_show(FILE *out, const char *line)
 			continue;
 		depth += source_is_any(word, n, begins);
 		if (depth == 1)
-			condition_show(out, line);
+			shown += condition_show(out, word, n);
 		if (source_is_word(word, n, "endif") && !--depth)
-			return;
+			break;
 	}
+	while (shown--)
+		fputs("#endif\n", out);
 }
 
 /* Prints what a pragma says as code: macros in it count, as in `#pragma pack(N)`. Its first names
