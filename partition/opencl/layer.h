@@ -134,6 +134,7 @@ struct memory {
 	cl_mem home;
 	unsigned char *host; /**< NULL: none yet */
 	bool own;            /**< the layer has allocated it */
+	cl_mem pinned;       /**< of home, mapped for good: that memory; NULL: it is malloc()'s */
 	bool shared;         /**< home works on it, too */
 	bool at_host;        /**< the data is there; else it is at home */
 	bool changed;        /**< and differs from what is at home */

@@ -67,18 +67,69 @@ static void known_remove(struct memory *memory)
 
 /* ---- places ---- */
 
+/* Memory that home's driver has pinned: programs that ask for it copy through a mapping of it, as
+ * fast as the bus is.
+ * @param[out] pinned the buffer that it is the mapping of
+ * @return NULL: there is none */
+static unsigned char *pinned_make(const struct memory *whole, cl_mem *pinned)
+{
+	struct context *context = whole->context;
+	void *host = NULL;
+	cl_int error;
+
+	*pinned =
+	    real->clCreateBuffer(context->home, CL_MEM_ALLOC_HOST_PTR, whole->bytes, NULL, &error);
+	if (!error)
+		host = real->clEnqueueMapBuffer(context->queue, *pinned, CL_TRUE,
+		                                CL_MAP_READ | CL_MAP_WRITE, 0, whole->bytes, 0,
+		                                NULL, NULL, &error);
+	if (!error)
+		return host;
+	if (*pinned)
+		real->clReleaseMemObject(*pinned);
+	*pinned = NULL;
+	return NULL;
+}
+
+static void host_free(const struct context *context, unsigned char *host, cl_mem pinned)
+{
+	if (!pinned) {
+		free(host);
+		return;
+	}
+	real->clEnqueueUnmapMemObject(context->queue, pinned, host, 0, NULL, NULL);
+	real->clFlush(context->queue);
+	real->clReleaseMemObject(pinned);
+}
+
 cl_int memory_host_make(struct memory *memory)
 {
 	struct memory *whole = memory->whole;
+	unsigned char *host = NULL;
+	cl_mem pinned = NULL;
 	bool there;
 
 	pthread_mutex_lock(&known_mutex);
-	if (!whole->host) {
-		whole->host = aligned_alloc(PAGE, (memory_bytes(whole) + PAGE - 1) / PAGE * PAGE);
-		whole->own = whole->host;
+	there = whole->host;
+	pthread_mutex_unlock(&known_mutex);
+	if (there)
+		return CL_SUCCESS;
+	if (whole->flags & CL_MEM_ALLOC_HOST_PTR && !whole->image && !whole->shared)
+		host = pinned_make(whole, &pinned);
+	if (!host)
+		host = aligned_alloc(PAGE, (memory_bytes(whole) + PAGE - 1) / PAGE * PAGE);
+	pthread_mutex_lock(&known_mutex);
+	if (!whole->host && host) {
+		whole->host = host;
+		whole->pinned = pinned;
+		whole->own = true;
+		host = NULL;
 	}
 	there = whole->host;
 	pthread_mutex_unlock(&known_mutex);
+	/* Another thread was faster. */
+	if (host)
+		host_free(whole->context, host, pinned);
 	return there ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 }
 
@@ -277,7 +328,7 @@ static void memory_free(struct memory *memory)
 		free(destructor);
 	}
 	if (memory->own)
-		free(memory->host);
+		host_free(memory->context, memory->host, memory->pinned);
 	context_release(memory->context);
 	free(memory);
 }

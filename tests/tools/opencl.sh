@@ -100,6 +100,11 @@ events_count short
 events_count large
 [ "$events" -gt 90 ] || fail "100 launches with large buffers have $events events of home's"
 
+# What a program maps of a buffer that the driver is to pin is pinned.
+# shellcheck disable=SC2086
+expect 0 'all right' "$opencl" -- sh -c "$as_gpu" "$work/gpu.so" "$program" pinned
+says '2 pinned buffers'
+
 # The process ends before StarPU has made its contexts.
 # shellcheck disable=SC2086
 TEST_SLOW_END=1 HEDDLE_OPENCL_AFTER=1 HEDDLE_OPENCL_TRIALS=1e9 \

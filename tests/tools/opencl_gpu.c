@@ -110,12 +110,13 @@ static void let_go(cl_command_queue queue)
 
 static atomic_bool down;
 static atomic_uint nranges, nevents; /* NDRanges, and those with an event */
+static atomic_uint npinned;          /* buffers in memory that the driver pins */
 
 /* With TEST_SLOW_END it takes long enough for whoever is about to do something. */
 static void take_down(void)
 {
 	down = true;
-	printf("%u NDRanges, %u events\n", nranges, nevents);
+	printf("%u NDRanges, %u events\n%u pinned buffers\n", nranges, nevents, npinned);
 	if (getenv("TEST_SLOW_END"))
 		sleep(5);
 }
@@ -151,6 +152,13 @@ static cl_context CL_API_CALL context_make(const cl_context_properties *properti
 {
 	up_check("a context is made");
 	return real->clCreateContext(properties, n, list, notify, data, error);
+}
+
+static cl_mem CL_API_CALL buffer_make(cl_context context, cl_mem_flags flags, size_t bytes,
+                                      void *host, cl_int *error)
+{
+	npinned += !!(flags & CL_MEM_ALLOC_HOST_PTR);
+	return real->clCreateBuffer(context, flags, bytes, host, error);
 }
 
 /* ---- commands ---- */
@@ -271,6 +279,7 @@ cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint
 	shown.clGetDeviceIDs = devices;
 	shown.clCreateContext = context_make;
 	shown.clBuildProgram = build;
+	shown.clCreateBuffer = buffer_make;
 	shown.clEnqueueNDRangeKernel = range;
 	shown.clFlush = flush;
 	shown.clFinish = finish;

@@ -1139,6 +1139,41 @@ static void test_large(void)
 	clReleaseKernel(scale);
 }
 
+/* Copies through the mapping of a buffer in memory that the driver is to pin, which a kernel
+ * computes on afterwards. */
+static void test_pinned(void)
+{
+	static int b[N];
+	cl_kernel scale = kernel("scale");
+	cl_mem pinned = buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, N, NULL);
+	cl_mem ma = buffer(CL_MEM_READ_WRITE, N, NULL), other;
+	cl_int error, by = 3;
+	int *mapped = clEnqueueMapBuffer(queue, pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+	                                 sizeof(b), 0, NULL, NULL, &error);
+
+	CHECK(!error);
+	fill(mapped, 13);
+	OK(clEnqueueWriteBuffer(queue, ma, CL_TRUE, 0, sizeof(b), mapped, 0, NULL, NULL));
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	launch(queue, scale, N, GROUP);
+	read_back(ma, N, mapped);
+	CHECK(mapped[1] == 3 * ((7919 + 13) % 1000));
+	OK(clEnqueueUnmapMemObject(queue, pinned, mapped, 0, NULL, NULL));
+	set(scale, 0, sizeof(pinned), &pinned);
+	launch(queue, scale, N, GROUP);
+	read_back(pinned, N, b);
+	CHECK(b[1] == 9 * ((7919 + 13) % 1000) && b[0] == 9 * 13);
+	/* It is let go of while it is mapped. */
+	other = buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, N, NULL);
+	CHECK(clEnqueueMapBuffer(queue, other, CL_TRUE, CL_MAP_READ, 0, sizeof(b), 0, NULL, NULL,
+	                         &error));
+	clReleaseMemObject(other);
+	clReleaseMemObject(pinned);
+	clReleaseMemObject(ma);
+	clReleaseKernel(scale);
+}
+
 /* The process ends while a kernel is prepared for a split. */
 static void test_leave(void)
 {
@@ -1541,6 +1576,7 @@ static const struct {
     {"flushed", test_flushed},     {"twice", test_twice},
     {"outside", test_outside},     {"none", test_none},
     {"short", test_short},         {"large", test_large},
+    {"pinned", test_pinned},
 };
 
 static bool begin(void)
