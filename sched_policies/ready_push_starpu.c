@@ -94,6 +94,8 @@ static int pool_add(struct ready_context *c, struct starpu_task *task, double no
 	struct heddle_pool_key *key = &entry.key;
 	bool choosing = c->choosing && !(plainly && ready_cores_run(c, task));
 
+	if (c->traits.planned && !c->choosing && c->accelerators)
+		ready_bytes_note(c, ready_task_bytes(task));
 	if (!choosing && like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
 		return 0;
 	ready_task_key(c, task, choosing, key);

@@ -44,6 +44,12 @@ double ready_data_us(starpu_data_handle_t handle, unsigned node)
 	return isinf(least) ? 0 : least;
 }
 
+void ready_bytes_note(struct ready_context *c, size_t bytes)
+{
+	if (bytes > atomic_load_explicit(&c->most_bytes, memory_order_relaxed))
+		atomic_store_explicit(&c->most_bytes, bytes, memory_order_relaxed);
+}
+
 /* StarPU takes memory of CUDA devices in portions of 32 MiB. Once the memory is full it stays so:
  * data that is sent there takes the place of other data. */
 bool ready_memory_is_short(const struct ready_context *c, unsigned node)
@@ -56,7 +62,7 @@ bool ready_memory_is_short(const struct ready_context *c, unsigned node)
 
 bool ready_goes_by_memory(const struct ready_context *c, const struct ready_worker *worker)
 {
-	return c->plan && worker->accelerator && ready_memory_is_short(c, worker->node);
+	return c->traits.planned && worker->accelerator && ready_memory_is_short(c, worker->node);
 }
 
 size_t ready_missing_bytes(struct starpu_task *task, unsigned node, size_t most)

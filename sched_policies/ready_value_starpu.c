@@ -763,8 +763,7 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, bool choo
 	type->returns |= type->ended;
 	if (c->plan && !type->bytes) {
 		type->bytes = ready_task_bytes(task);
-		if (type->bytes > atomic_load(&c->most_bytes))
-			atomic_store(&c->most_bytes, type->bytes);
+		ready_bytes_note(c, type->bytes);
 	}
 	ready_pace_ask(c, type, task);
 	if (type->flops <= 0)
