@@ -20,8 +20,7 @@ const char *stock_policy(unsigned p, const char **doc);
 bool policy_exists(const char *name);
 
 /** Says that a policy does not exist, or what the name is otherwise, and prints the names of
- * Heddle's policies and StarPU's: so few lines that the message above them stays in sight.
- * @param name NULL: none was given */
+ * Heddle's policies and StarPU's: so few lines that the message above them stays in sight. */
 void policy_unknown_print(FILE *out, const char *name);
 
 #endif

@@ -76,9 +76,7 @@ static void names_print(FILE *out)
 
 void policy_unknown_print(FILE *out, const char *name)
 {
-	if (!name)
-		fputs("heddle: which policy? Give --sched NAME\n", out);
-	else if (name_is_strategy(name))
+	if (name_is_strategy(name))
 		fprintf(out,
 		        "heddle: '%s' is a block strategy, for loops only, and not a policy; "
 		        "HEDDLE_STRATEGY=%s\nselects it, under any policy\n",

@@ -34,14 +34,14 @@ static void policies_print(FILE *out)
 
 static void usage_print(FILE *out)
 {
-	fputs("Usage: heddle run --sched NAME [--] COMMAND [ARGUMENT...]\n"
+	fputs("Usage: heddle run [--sched NAME] [--] COMMAND [ARGUMENT...]\n"
 	      "\n"
 	      "Runs COMMAND, any program that uses StarPU, under one of Heddle's scheduling\n"
 	      "policies, or of StarPU's own, without Heddle. The program needs no change.\n"
 	      "STARPU_SCHED is set to NAME, which overrides the policy that the program asks\n"
 	      "for.\n"
 	      "\n"
-	      "  -s, --sched NAME  the policy\n"
+	      "  -s, --sched NAME  the policy (default: STARPU_SCHED's, else heddle)\n"
 	      "  -h, --help        this text\n"
 	      "\n"
 	      "Exit status: COMMAND's; 2 for wrong use; 126 if COMMAND cannot be run; 127 if it\n"
@@ -133,7 +133,11 @@ int main(int argc, char **argv)
 			fputs("Try 'heddle run --help'.\n", stderr);
 			return USAGE;
 		}
-	if (!policy || !policy_exists(policy)) {
+	if (!policy)
+		policy = getenv("STARPU_SCHED");
+	if (!policy || !*policy) /* StarPU takes an empty name for none, too */
+		policy = "heddle";
+	if (!policy_exists(policy)) {
 		policy_unknown_print(stderr, policy);
 		return USAGE;
 	}

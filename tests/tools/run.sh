@@ -28,6 +28,14 @@ for name in $names; do
 	expect 0 "$name" "$run" --sched "$name" -- "$program"
 done
 
+# Without --sched: what the environment says, else heddle. An empty name is none.
+expect 0 heddle env -u STARPU_SCHED "$run" -- "$program"
+expect 0 heddle env STARPU_SCHED= "$run" "$program" eager
+expect 0 ddwrr env STARPU_SCHED=ddwrr "$run" -- "$program"
+expect 0 lws env STARPU_SCHED=lws "$run" -- "$program"
+expect 2 '' env STARPU_SCHED=nobody "$run" -- "$program"
+says "'nobody' is not a policy"
+
 # What the program asks for in its configuration gives way to --sched.
 expect 0 hdss "$run" --sched hdss -- "$program" eager
 # The program's own choice, from the environment, of a policy that we displaced.
@@ -110,7 +118,6 @@ says ' lws\b'
 # What is for loops only is no policy.
 expect 2 '' "$run" --sched mfsc -- "$program"
 says "^heddle: 'mfsc' is a block strategy, for loops only, .*HEDDLE_STRATEGY=mfsc"
-expect 2 '' "$run" -- "$program"
 expect 2 '' "$run" --sched hdss
 expect 2 '' "$run" --nonsense
 
