@@ -79,6 +79,9 @@ struct ready_type {
 	double trial_us[HEDDLE_POOL_CLASSES];
 };
 
+/** A worker whose memory cannot hold all data takes at most so many tasks in a row of which less is
+ * missing there than of one of a higher priority. */
+#define READY_PASSES 8
 #define READY_PUBLISHED 16
 /** StarPU takes memory of CUDA devices for small data in portions of so many bytes. */
 #define READY_PORTION (32ul << 20)
@@ -108,6 +111,7 @@ struct ready_worker {
 	atomic_bool blocks;   /**< it asks only when it has nothing under way; others read it */
 	bool rested;          /**< has found nothing to do since it ended a task */
 	double idle_since_us; /**< under a plan, nothing has been pushed since then; 0: not known */
+	unsigned passes;      /**< tasks in a row that it took before others of a higher priority */
 	unsigned pushed;      /**< tasks of the context by then */
 	double choosing_us;   /**< time that it took to choose tasks since then */
 	/** Of tasks that only cores can run: the one that it took last, if it has not ended; the
@@ -306,6 +310,18 @@ struct ready_requester {
 	bool near; /**< it has something: only what has its home in the worker's memory is better */
 	struct ready_looks looks; /**< at tasks of the pool, where it goes by what is missing */
 };
+
+/** Whether a worker may take a task before others of a higher priority. */
+static inline bool ready_may_pass(const struct ready_worker *worker)
+{
+	return worker->passes < READY_PASSES;
+}
+
+/** Notes whether it has. */
+static inline void ready_pass_note(struct ready_worker *worker, bool passes)
+{
+	worker->passes = passes ? worker->passes + 1 : 0;
+}
 
 /** Takes the mutex for a worker; under a plan others make way for an accelerator. */
 static inline void ready_lock(struct ready_context *c, unsigned id)

@@ -303,20 +303,24 @@ static size_t heap_least(const struct heddle_heap *heap, unsigned node, size_t *
  * @param most bytes of its data
  * @param missing bytes of it that may not be in the memory, where the worker goes by that
  * @return NULL: it is empty, or of another class by now, or the task in question has more */
-static struct starpu_task *queue_take(struct queue *queue, const struct ready_context *c,
-                                      unsigned id, size_t most, size_t missing)
+static struct starpu_task *queue_take(struct queue *queue, struct ready_context *c, unsigned id,
+                                      size_t most, size_t missing)
 {
-	const struct ready_worker *worker = &c->workers[id];
+	struct ready_worker *worker = &c->workers[id];
 	struct starpu_task *task = NULL;
+	const struct heddle_heap_item *items;
 	size_t place = 0, least = 0;
 
 	policy_lock_briefly(&queue->mutex);
+	items = queue->heap.items;
 	if (queue->open == worker->class + 1 && queue->heap.n) {
-		if (ready_goes_by_memory(c, worker))
+		if (ready_goes_by_memory(c, worker) && ready_may_pass(worker))
 			place = heap_least(&queue->heap, worker->node, &least);
 		if (least <= missing &&
-		    (most == SIZE_MAX || ready_task_bytes(queue->heap.items[place].item) <= most))
+		    (most == SIZE_MAX || ready_task_bytes(items[place].item) <= most)) {
+			ready_pass_note(worker, items[place].priority < items[0].priority);
 			task = heddle_heap_take(&queue->heap, place);
+		}
 	}
 	if (task) {
 		moves_now(queue);
@@ -502,9 +506,10 @@ static void ahead_fill(struct ready_context *c, unsigned id)
  * @param[out] none there is none */
 static struct starpu_task *local_find(struct ready_context *c, unsigned id, bool *none)
 {
-	struct queue *own = queue_of(c, c->workers[id].node);
+	struct ready_worker *worker = &c->workers[id];
+	struct queue *own = queue_of(c, worker->node);
 	struct queue *queue = queue_choose(c->local, own);
-	bool by_memory = ready_goes_by_memory(c, &c->workers[id]);
+	bool by_memory = ready_goes_by_memory(c, worker);
 	int top =
 	    queue && !by_memory ? atomic_load_explicit(&queue->top, memory_order_relaxed) : INT_MIN;
 	struct starpu_task *task = ahead_take(c, id, top);
@@ -515,8 +520,13 @@ static struct starpu_task *local_find(struct ready_context *c, unsigned id, bool
 		task = ahead_take_sibling(c, id, queue, top);
 	if (task)
 		return task;
-	if (by_memory && queue && queue != own && atomic_load(&own->count))
+	if (by_memory && queue && queue != own && atomic_load(&own->count) &&
+	    ready_may_pass(worker)) {
+		unsigned passes = worker->passes;
+
 		task = queue_take(own, c, id, SIZE_MAX, 0);
+		worker->passes = passes + (task != NULL);
+	}
 	if (task)
 		return task;
 	if (!queue)

@@ -41,6 +41,7 @@ struct choice {
 	const struct heddle_pool_key *key; /* there or of the claim; not of one's own */
 	unsigned owner;                    /* of the claim */
 	size_t index;
+	bool passes; /* it passes over another one */
 };
 
 static bool accepts(void *task, void *requester)
@@ -80,6 +81,32 @@ static struct heddle_pool_query query_of(struct ready_requester *requester)
 	    .accept = accepts,
 	    .arg = requester,
 	};
+}
+
+/* Finds a task in the pool. A worker that goes by its memory does not pass over those of a higher
+ * priority for ever.
+ * @param[out] passes it passes over one */
+static const struct heddle_pool_key *pool_find(struct ready_requester *requester,
+                                               const struct heddle_pool_query *query,
+                                               struct heddle_pool_place *place, bool *passes)
+{
+	const struct ready_context *c = requester->c;
+	const struct heddle_pool_key *key = heddle_pool_find(c->pool, query, place), *first;
+	struct heddle_pool_query by_priority = *query;
+	struct heddle_pool_place first_place;
+
+	*passes = false;
+	if (!key || !query->cost)
+		return key;
+	by_priority.cost = NULL;
+	first = heddle_pool_find(c->pool, &by_priority, &first_place);
+	if (!first || first->priority <= key->priority)
+		return key;
+	*passes = ready_may_pass(&c->workers[requester->id]);
+	if (*passes)
+		return key;
+	*place = first_place;
+	return first;
 }
 
 static bool claim_is_for(const struct claim *claim, unsigned owner, void *arg)
@@ -125,6 +152,7 @@ static struct choice choose(struct ready_requester *requester)
 	struct heddle_pool_place place;
 	const struct heddle_pool_key *key;
 	int best = INT_MIN;
+	bool passes;
 
 	if (claims_count(&c->claims, requester->id)) {
 		choice = (struct choice){OWN, .owner = requester->id,
@@ -135,10 +163,11 @@ static struct choice choose(struct ready_requester *requester)
 			return choice;
 		query.least = best + 1;
 	}
-	key = heddle_pool_find(c->pool, &query, &place);
+	key = pool_find(requester, &query, &place, &passes);
 	if (key &&
 	    !(choice.from == OWN && heddle_pool_is_far(heddle_pool_home(&place), query.home))) {
-		choice = (struct choice){.from = POOL, .key = key, .place = place};
+		choice =
+		    (struct choice){.from = POOL, .key = key, .place = place, .passes = passes};
 		best = key->priority;
 	}
 	requester->near = choice.from != NOWHERE;
@@ -240,7 +269,8 @@ static void claim_ahead(struct ready_requester *requester)
 		struct claim claim = {.since_us = requester->now_us};
 		struct heddle_pool_query query = query_of(requester);
 		struct heddle_pool_place place;
-		const struct heddle_pool_key *key = heddle_pool_find(c->pool, &query, &place);
+		bool passes;
+		const struct heddle_pool_key *key = pool_find(requester, &query, &place, &passes);
 
 		if (!key)
 			return;
@@ -251,6 +281,7 @@ static void claim_ahead(struct ready_requester *requester)
 			return;
 		claim.trial = ready_is_trial(key, worker->class);
 		heddle_pool_take(c->pool, &place, &claim.entry);
+		ready_pass_note(worker, passes);
 		if (claim.trial && !ready_trial_weigh(requester, &claim.entry.key))
 			claim.trial = false; /* one task of the type is here already */
 		claim.arrival_us = arrival_us(requester, claim.entry.item);
@@ -347,6 +378,7 @@ static bool take(struct ready_requester *requester, struct heddle_pool_entry *en
 		break;
 	case POOL:
 		heddle_pool_take(c->pool, &choice.place, entry);
+		ready_pass_note(worker, choice.passes);
 		break;
 	case NOWHERE:
 		if (worker->waits_since_us <= 0) {

@@ -201,6 +201,7 @@ sim_tests = \
 	tests/sim/stated \
 	tests/sim/trips \
 	tests/sim/uneven \
+	tests/sim/urgent \
 	tests/sim/wavefront \
 	tests/sim/wavefront_simulation \
 	tests/sim/wavefront_slowdown \
