@@ -528,8 +528,10 @@ bool ready_plan_has_begun(const struct ready_context *c);
  * @return whether it is whole: cores give way to accelerators that wait for the mutex */
 bool ready_plan_make(struct ready_requester *requester);
 
-/** In a stream nobody plans: decides now and then who takes part, with several memories, and
- * whether it is a stream still. */
+/** Decides now and then who takes part where no plan does: in a stream with several memories, where
+ * it also decides whether it is one still, and where workers are alike and sleep instead of
+ * polling.
+ */
 void ready_plan_weigh(struct ready_context *c, double now_us);
 
 /** Makes a plan for those that wait, if tasks have come since the last one. */

@@ -1152,7 +1152,12 @@ static void full_due_set(struct ready_context *c, double begin_us, double end_us
 
 void ready_plan_weigh(struct ready_context *c, double now_us)
 {
-	if (!c->nmemories || !ready_plan_full_is_due(c, now_us))
+	bool weighs = c->nmemories;
+
+	/* Plans do it, and those of workers that poll where all are alike. */
+	if (ready_is_planned(c))
+		weighs = c->plan->alike && !POLICY_WORKERS_POLL;
+	if (!weighs || !ready_plan_full_is_due(c, now_us))
 		return;
 	bound_renew(c, now_us);
 	full_due_set(c, now_us, starpu_timing_now());

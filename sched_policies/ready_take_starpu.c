@@ -360,7 +360,7 @@ static bool take(struct ready_requester *requester, struct heddle_pool_entry *en
 	bool trial, planned;
 
 	ready_trials_age(c, requester->now_us);
-	if (c->plan && !ready_is_planned(c))
+	if (c->plan && !requester->full)
 		ready_plan_weigh(c, requester->now_us);
 	planned = ready_is_planned(c) && ready_plan_is_due(requester);
 	choice = planned ? choose_planned(requester, &trial) : choose_weighed(requester, &trial);

@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 
 	setenv("STARPU_LIMIT_CUDA_MEM", LIMIT, 1);
 	if (HEDDLE_STARPU_14) { /* doc/policies.md, limits of heddle */
-		puts("StarPU 1.4: simulated, a run with little memory may end early");
+		puts("StarPU 1.4: simulated, such a run may end early, under dmdas, too");
 		return simulated_over(77);
 	}
 	if (argc > 1)

@@ -17,7 +17,6 @@
 
 #include <starpu.h>
 
-#include "support/starpu_compat.h"
 #include "tests/sim/simulated.h"
 #include "tests/unit/test.h"
 
@@ -163,9 +162,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_trips)};
 
-	if (HEDDLE_STARPU_14) { /* doc/policies.md, limits of heddle */
-		puts("StarPU 1.4: simulated, cores rest in such a chain");
-		return simulated_over(77);
-	}
 	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
 }
