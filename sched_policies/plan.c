@@ -20,10 +20,15 @@
 #define BUSY_LINK 3
 #define USE_POWER 6
 #define ASKED 16
+/* Links that are busy for this part of the time may be what all waits for. */
+#define BINDING_USE 0.5
 /* So many arrivals tell how many transfers take place at a time. */
 #define ARRIVED 16
 /* More than so many at a time are not a matter of wrong estimates. */
 #define CLEARLY 1.05
+
+/* A task that a piece of data opens counts as so many that read it. */
+#define OPENS 4
 
 /* A piece of data is noted at most so many places behind the one where it belongs. */
 #define NEAR 8
@@ -45,6 +50,12 @@ void heddle_plan_end(struct heddle_plan *plan)
 	plan->number++;
 }
 
+/* Where a piece of data belongs in a table. */
+static size_t data_place(const void *data)
+{
+	return ((uintptr_t)data >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+}
+
 static bool is_noted(const struct heddle_plan *plan, size_t i)
 {
 	return plan->sent[i].data && plan->sent[i].plan == plan->number;
@@ -53,7 +64,7 @@ static bool is_noted(const struct heddle_plan *plan, size_t i)
 /* Where a piece of data is noted, or can be; HEDDLE_PLAN_SENT: nowhere. */
 static size_t sent_find(const struct heddle_plan *plan, const void *data)
 {
-	size_t i = ((uintptr_t)data >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	size_t i = data_place(data);
 
 	for (unsigned n = 0; n < NEAR; n++, i++)
 		if (!is_noted(plan, i % HEDDLE_PLAN_SENT) ||
@@ -162,13 +173,23 @@ void heddle_plan_asked(struct heddle_plan *plan, double us)
 	plan->asked_us += us;
 }
 
+/* The part of the time that links were busy of late. */
+static double link_use(const struct heddle_plan *plan)
+{
+	double all_us = (plan->now_us - plan->asked_since_us) * fmax(plan->links.width, 1);
+
+	return plan->asked_us < all_us ? plan->asked_us / all_us : plan->asked_us > 0;
+}
+
+bool heddle_plan_links_bind(const struct heddle_plan *plan)
+{
+	return plan->nasked >= ASKED && link_use(plan) >= BINDING_USE;
+}
+
 /* What a transfer weighs among workers of one class. */
 static double link_weight(const struct heddle_plan *plan)
 {
-	double all_us = (plan->now_us - plan->asked_since_us) * fmax(plan->links.width, 1);
-	double use = plan->asked_us < all_us ? plan->asked_us / all_us : plan->asked_us > 0;
-
-	return fmax(LINK, BUSY_LINK * pow(use, USE_POWER));
+	return fmax(LINK, BUSY_LINK * pow(link_use(plan), USE_POWER));
 }
 
 /* How long a task takes on a worker. */
@@ -269,4 +290,48 @@ size_t heddle_plan_place(struct heddle_plan *plan, const struct heddle_plan_task
 		worker->free_us = us;
 	}
 	return best;
+}
+
+void heddle_bag_begin(struct heddle_bag *bag)
+{
+	bag->number++;
+}
+
+struct heddle_bag_datum *heddle_bag_find(struct heddle_bag *bag, const void *data)
+{
+	size_t i = data_place(data);
+
+	for (unsigned n = 0; n < NEAR; n++, i++) {
+		struct heddle_bag_datum *datum = &bag->data[i % HEDDLE_BAG_DATA];
+
+		if (datum->number != bag->number)
+			*datum = (struct heddle_bag_datum){.data = data, .number = bag->number};
+		if (datum->data == data)
+			return datum;
+	}
+	return NULL;
+}
+
+void heddle_bag_open(struct heddle_bag_datum *const *reads, size_t n)
+{
+	struct heddle_bag_datum *missing = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!reads[i]->bytes || reads[i]->uses <= 1)
+			continue;
+		if (missing)
+			return;
+		missing = reads[i];
+	}
+	if (missing)
+		missing->opens++;
+}
+
+size_t heddle_bag_cost(struct heddle_bag_datum *const *reads, size_t n)
+{
+	size_t cost = 0;
+
+	for (size_t i = 0; i < n; i++)
+		cost += reads[i]->bytes / (reads[i]->uses + OPENS * reads[i]->opens);
+	return cost;
 }

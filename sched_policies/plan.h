@@ -118,6 +118,41 @@ void heddle_plan_arrived(struct heddle_plan_links *links, double now_us, double 
 /** At the plan's time transfers were asked for that take so long, us. */
 void heddle_plan_asked(struct heddle_plan *plan, double us);
 
+/** Whether links were busy for at least half of the time of late. */
+bool heddle_plan_links_bind(const struct heddle_plan *plan);
+
+/** Data that a bag tells apart. */
+#define HEDDLE_BAG_DATA 2048
+
+/** A piece of data that tasks of a bag read. */
+struct heddle_bag_datum {
+	const void *data;
+	unsigned long number; /**< of the bag */
+	size_t bytes;         /**< to send to the memory in question; 0: it is there */
+	unsigned uses;        /**< tasks that read it */
+	unsigned opens;       /**< tasks that miss nothing else that others read, too */
+};
+
+/** Tasks that may run in any order: what they read, and what of it is missing in one memory. */
+struct heddle_bag {
+	unsigned long number;
+	struct heddle_bag_datum data[HEDDLE_BAG_DATA];
+};
+
+/** Empties a bag. */
+void heddle_bag_begin(struct heddle_bag *bag);
+
+/** The place of a piece of data, whose uses are 0 at first; NULL: there is no room. */
+struct heddle_bag_datum *heddle_bag_find(struct heddle_bag *bag, const void *data);
+
+/** Counts what a task opens, once the uses of all tasks are counted.
+ * @param reads what it reads, n pieces, each once */
+void heddle_bag_open(struct heddle_bag_datum *const *reads, size_t n);
+
+/** What a task costs: the bytes that are missing. Those of a piece that many tasks read, or miss
+ * alone, count as their part of it. */
+size_t heddle_bag_cost(struct heddle_bag_datum *const *reads, size_t n);
+
 /** The shortest time of a task; 0: nobody can run it. */
 double heddle_plan_least_us(const struct heddle_plan_task *task);
 

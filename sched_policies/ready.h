@@ -484,12 +484,18 @@ double ready_fetch_us(struct starpu_task *task, unsigned node);
 /** Whether data that is sent to a memory takes the place of other data there. */
 bool ready_memory_is_short(const struct ready_context *c, unsigned node);
 
+/** How much of a piece of data is not in a memory, and not on its way: all, or nothing. */
+size_t ready_missing_data(starpu_data_handle_t handle, unsigned node);
+
 /** How much of what a task reads is not in a memory, and not on its way.
  * @param most what is more need not be exact */
 size_t ready_missing_bytes(struct starpu_task *task, unsigned node, size_t most);
 
-/** The same of one of several tasks, SIZE_MAX once the looks have taken some 20 us: caches may be
- * cold, and others wait. */
+/** Whether who looks at several tasks looks at one more: not once the looks have taken some 20 us,
+ * as caches may be cold, and others wait. */
+bool ready_looks_on(struct ready_looks *looks);
+
+/** What is missing of one of several tasks; SIZE_MAX once the looks are over. */
 size_t ready_look(struct ready_looks *looks, struct starpu_task *task, unsigned node, size_t most);
 
 /** Time to transfer what a task writes from a memory to the main one, us. */

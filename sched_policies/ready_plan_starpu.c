@@ -67,6 +67,8 @@
 #define LOOK_EVERY 5000
 /* Ranks of tasks are told apart to so many bits. */
 #define RANK_BITS 6
+/* Pieces of data of a task that a bag looks at. */
+#define READ_MOST 8
 /* Tasks that one plan gives away. */
 #define GRANTS 256
 
@@ -109,6 +111,7 @@ struct ready_plan {
 	unsigned nnodes;
 	double *fetch_us; /* of the task in question, to each memory */
 	unsigned *ids;    /* of the plan's workers */
+	struct heddle_bag bag;
 	struct grant grants[GRANTS];
 };
 
@@ -815,6 +818,45 @@ static double ahead_until_us(const struct planning *planning, unsigned id, size_
 	                                                 : 0;
 }
 
+/* Whether the tasks that wait are a bag: any order of them serves as well. */
+static bool is_bag(const struct ready_context *c)
+{
+	return c->nmemories && c->flat && !c->plan->prioritised &&
+	       heddle_plan_links_bind(&c->plan->plan);
+}
+
+/* Whether a worker looks for tasks by what is in its memory: that cannot hold all data, or the
+ * order is free. */
+static bool goes_by_data(const struct ready_context *c, const struct ready_worker *worker)
+{
+	return ready_goes_by_memory(c, worker) || (is_bag(c) && worker->accelerator);
+}
+
+/* When a worker comes for its next task, once it has taken the one that it asks for. */
+static double comes_us(const struct planning *planning, unsigned id)
+{
+	const struct ready_worker *worker = &planning->c->workers[id];
+	unsigned under_way = worker->started - worker->done, i = worker->done % READY_PIPELINE;
+	double begin_us = worker->begun != worker->done ? worker->start_us[i] : planning->now_us;
+
+	if (under_way + (id == planning->asking) < 2)
+		return planning->now_us;
+	return fmax(begin_us, worker->done_us) + (under_way ? worker->expected_us[i] : 0);
+}
+
+/* Whether nothing would travel to a worker's memory before it comes again, where transfers are what
+ * all waits for. Then StarPU sends back what nobody wants now, and the next input waits for that.
+ */
+static bool link_rests(const struct planning *planning, unsigned id, size_t claims)
+{
+	const struct ready_context *c = planning->c;
+	const struct ready_worker *worker = &c->workers[id];
+
+	return is_bag(c) && worker->accelerator && claims < ENOUGH &&
+	       worker->node < HEDDLE_PLAN_NODES &&
+	       c->plan->links.node_us[worker->node] < comes_us(planning, id);
+}
+
 /* Whether a plan serves a worker in its order of tasks. Who goes by its memory asks for itself,
  * unless it waits: all would wait where a plan leaves tasks to those that nobody wakes. */
 static bool is_served(const struct planning *planning, unsigned id, size_t claims)
@@ -823,7 +865,7 @@ static bool is_served(const struct planning *planning, unsigned id, size_t claim
 
 	if (!claims && waiters_has(&c->waiters, id))
 		return true;
-	return planning->nnear ? id == planning->asking : !ready_goes_by_memory(c, &c->workers[id]);
+	return planning->nnear ? id == planning->asking : !goes_by_data(c, &c->workers[id]);
 }
 
 /* Whether a worker should be given more. */
@@ -837,7 +879,8 @@ static bool is_open(const struct planning *planning, size_t w, unsigned given)
 		return false;
 	if (!claims && (id == planning->asking || (planning->full && waiters_has(&c->waiters, id))))
 		return true;
-	return c->plan->plan.workers[w].free_us < ahead_until_us(planning, id, claims);
+	return c->plan->plan.workers[w].free_us < ahead_until_us(planning, id, claims) ||
+	       link_rests(planning, id, claims);
 }
 
 /* Whether a worker begins a task that was placed on it soon enough to claim it now. */
@@ -851,7 +894,8 @@ static bool is_soon(const struct planning *planning, size_t w, unsigned given)
 		return false;
 	if (!claims && (id == planning->asking || waiters_has(&c->waiters, id)))
 		return true;
-	return c->plan->plan.workers[w].begin_us < ahead_until_us(planning, id, claims);
+	return c->plan->plan.workers[w].begin_us < ahead_until_us(planning, id, claims) ||
+	       link_rests(planning, id, claims);
 }
 
 /* Gives a task to a worker. */
@@ -938,6 +982,89 @@ static bool presses(const struct planning *planning, const struct heddle_pool_ke
 	return c->plan->bound_us > 0 && planning->now_us + us + key->rank > c->plan->plan.end_us;
 }
 
+/* Notes a task if less is missing than of another one that is noted, or there is room. */
+static void near_note(struct planning *planning, const struct heddle_pool_place *place,
+                      const struct heddle_pool_key *key, size_t missing)
+{
+	size_t i = planning->nnear;
+
+	if (i == SHORT_HORIZON && missing >= planning->near[i - 1].missing)
+		return;
+	for (i -= i == SHORT_HORIZON; i && planning->near[i - 1].missing > missing; i--)
+		planning->near[i] = planning->near[i - 1];
+	planning->near[i].place = *place;
+	planning->near[i].key = key;
+	planning->near[i].missing = missing;
+	planning->nnear += planning->nnear < SHORT_HORIZON;
+}
+
+/* What a task reads of the data of a bag; what has no room is left out.
+ * @param[out] reads READ_MOST pieces of data
+ * @return how many */
+static size_t bag_reads(struct heddle_bag *bag, struct starpu_task *task,
+                        struct heddle_bag_datum **reads)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; n < READ_MOST && i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+			n += (reads[n] = heddle_bag_find(bag, STARPU_TASK_GET_HANDLE(task, i))) !=
+			     NULL;
+	return n;
+}
+
+/* A task of a bag: what it reads is used once more, and may be missing in a memory. */
+static void bag_use(struct heddle_bag *bag, struct starpu_task *task, unsigned node)
+{
+	struct heddle_bag_datum *reads[READ_MOST];
+	size_t n = bag_reads(bag, task, reads);
+
+	for (size_t i = 0; i < n; i++)
+		if (!reads[i]->uses++)
+			reads[i]->bytes =
+			    ready_missing_data((starpu_data_handle_t)reads[i]->data, node);
+}
+
+/* Finds the tasks of a bag that cost the least transfers to the asking worker's memory. */
+static void bag_find(struct planning *planning)
+{
+	struct ready_context *c = planning->c;
+	struct heddle_bag *bag = &c->plan->bag;
+	const struct ready_worker *worker = &c->workers[planning->asking];
+	struct ready_looks looks = {.n = 0};
+	struct heddle_bag_datum *reads[READ_MOST];
+	const struct heddle_pool_key *key;
+	struct heddle_pool_place place;
+	int seen = 0;
+
+	heddle_bag_begin(bag);
+	for (int pass = 0; pass < 3; pass++) {
+		struct heddle_pool_walk walk = {0};
+		int n = 0;
+
+		while (n < (pass ? seen : HORIZON) &&
+		       (key = heddle_pool_next(c->pool, &walk, &place))) {
+			struct starpu_task *task = heddle_pool_at(&place);
+			size_t nreads;
+
+			if (!pass && !ready_looks_on(&looks))
+				break;
+			n++;
+			if (!heddle_pool_key_runs(key, worker->class))
+				continue;
+			nreads = pass ? bag_reads(bag, task, reads) : 0;
+			if (!pass)
+				bag_use(bag, task, worker->node);
+			else if (pass == 1)
+				heddle_bag_open(reads, nreads);
+			else
+				near_note(planning, &place, key, heddle_bag_cost(reads, nreads));
+		}
+		seen = n;
+	}
+	planning->cut = planning->nnear == SHORT_HORIZON || looks.over;
+}
+
 /* Finds the tasks of which the least is missing in the asking worker's memory, where it goes by
  * that; of equal ones those of higher priority. What presses comes first, whatever is missing. */
 static void near_find(struct planning *planning)
@@ -951,8 +1078,12 @@ static void near_find(struct planning *planning)
 	int n = 0;
 
 	planning->nnear = 0;
-	if (planning->asking == c->nworkers || !ready_goes_by_memory(c, worker))
+	if (planning->asking == c->nworkers || !goes_by_data(c, worker))
 		return;
+	if (!ready_goes_by_memory(c, worker)) {
+		bag_find(planning);
+		return;
+	}
 	for (; n < HORIZON && (key = heddle_pool_next(c->pool, &walk, &place)); n++) {
 		size_t i = planning->nnear;
 		size_t most = i == SHORT_HORIZON ? planning->near[i - 1].missing : SIZE_MAX;
@@ -962,14 +1093,7 @@ static void near_find(struct planning *planning)
 			continue;
 		if (!presses(planning, key))
 			missing = ready_look(&looks, heddle_pool_at(&place), worker->node, most);
-		if (missing >= most)
-			continue;
-		for (i -= i == SHORT_HORIZON; i && planning->near[i - 1].missing > missing; i--)
-			planning->near[i] = planning->near[i - 1];
-		planning->near[i].place = place;
-		planning->near[i].key = key;
-		planning->near[i].missing = missing;
-		planning->nnear += planning->nnear < SHORT_HORIZON;
+		near_note(planning, &place, key, missing);
 	}
 	planning->cut = planning->nnear == SHORT_HORIZON || n == HORIZON;
 }

@@ -65,32 +65,39 @@ bool ready_goes_by_memory(const struct ready_context *c, const struct ready_work
 	return c->traits.planned && worker->accelerator && ready_memory_is_short(c, worker->node);
 }
 
+size_t ready_missing_data(starpu_data_handle_t handle, unsigned node)
+{
+	int there;
+
+	starpu_data_query_status(handle, node, NULL, &there, NULL);
+	if (!there) /* asked separately: it takes longer */
+		starpu_data_query_status(handle, node, NULL, NULL, &there);
+	return there ? 0 : starpu_data_get_size(handle);
+}
+
 size_t ready_missing_bytes(struct starpu_task *task, unsigned node, size_t most)
 {
 	size_t bytes = 0;
 
-	for (unsigned i = 0; bytes <= most && i < STARPU_TASK_GET_NBUFFERS(task); i++) {
-		starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(task, i);
-		int there;
-
-		if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R))
-			continue;
-		starpu_data_query_status(handle, node, NULL, &there, NULL);
-		if (!there) /* asked separately: it takes longer */
-			starpu_data_query_status(handle, node, NULL, NULL, &there);
-		bytes += there ? 0 : starpu_data_get_size(handle);
-	}
+	for (unsigned i = 0; bytes <= most && i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+			bytes += ready_missing_data(STARPU_TASK_GET_HANDLE(task, i), node);
 	return bytes;
 }
 
-size_t ready_look(struct ready_looks *looks, struct starpu_task *task, unsigned node, size_t most)
+bool ready_looks_on(struct ready_looks *looks)
 {
 	if (!looks->n)
 		looks->begin_us = starpu_timing_now();
 	else if (looks->n % LOOKS == 0)
 		looks->over |= starpu_timing_now() - looks->begin_us > LOOK;
 	looks->n++;
-	return looks->over ? SIZE_MAX : ready_missing_bytes(task, node, most);
+	return !looks->over;
+}
+
+size_t ready_look(struct ready_looks *looks, struct starpu_task *task, unsigned node, size_t most)
+{
+	return ready_looks_on(looks) ? ready_missing_bytes(task, node, most) : SIZE_MAX;
 }
 
 double ready_fetch_us(struct starpu_task *task, unsigned node)

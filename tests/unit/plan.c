@@ -1012,6 +1012,22 @@ static void test_plan_busy_link(void **state)
 }
 
 /* What one plan sends, the next one knows nothing of. Notes are never wrong, only absent. */
+static void test_plan_links_bind(void **state)
+{
+	for (plan.now_us = 0; plan.now_us < 150; plan.now_us += 10)
+		heddle_plan_asked(&plan, 9);
+	/* A few tell nothing. */
+	assert_false(heddle_plan_links_bind(&plan));
+	heddle_plan_asked(&plan, 9);
+	assert_true(heddle_plan_links_bind(&plan));
+	/* Three at a time travel in a third of the time. */
+	plan.links.width = 3;
+	assert_false(heddle_plan_links_bind(&plan));
+	plan.links.width = 1;
+	plan.now_us += 200;
+	assert_false(heddle_plan_links_bind(&plan));
+}
+
 static void test_plan_sends_once(void **state)
 {
 	static char data[4 * HEDDLE_PLAN_SENT];
@@ -1071,6 +1087,114 @@ static void test_plan_random(void **state)
 	}
 }
 
+/* ---- tasks that may run in any order ---- */
+
+static struct heddle_bag bag;
+
+#define SIDE 4
+
+/* A task of a product: a row and a column; each pair is one task. */
+static void product_reads(const char *rows, const char *columns, int task,
+                          struct heddle_bag_datum **reads)
+{
+	reads[0] = heddle_bag_find(&bag, rows + 16 * (task / SIDE));
+	reads[1] = heddle_bag_find(&bag, columns + 16 * (task % SIDE));
+}
+
+/* The cheapest of the tasks that wait, once all are counted.
+ * @param there bit i: row i is in the memory, bit SIDE + i: column i */
+static int bag_first(unsigned waiting, unsigned there)
+{
+	static char rows[16 * SIDE], columns[16 * SIDE];
+	struct heddle_bag_datum *reads[2];
+	size_t least = SIZE_MAX;
+	int first = -1;
+
+	heddle_bag_begin(&bag);
+	for (int t = 0; t < SIDE * SIDE; t++) {
+		if (!(waiting >> t & 1))
+			continue;
+		product_reads(rows, columns, t, reads);
+		reads[0]->bytes = there >> t / SIDE & 1 ? 0 : 1200;
+		reads[1]->bytes = there >> (SIDE + t % SIDE) & 1 ? 0 : 1200;
+		reads[0]->uses++;
+		reads[1]->uses++;
+	}
+	for (int t = 0; t < SIDE * SIDE; t++)
+		if (waiting >> t & 1) {
+			product_reads(rows, columns, t, reads);
+			heddle_bag_open(reads, 2);
+		}
+	for (int t = 0; t < SIDE * SIDE; t++) {
+		size_t cost;
+
+		if (!(waiting >> t & 1))
+			continue;
+		product_reads(rows, columns, t, reads);
+		cost = heddle_bag_cost(reads, 2);
+		if (cost < least) {
+			least = cost;
+			first = t;
+		}
+	}
+	return first;
+}
+
+static void test_bag_of_a_product(void **state)
+{
+	unsigned all = (1u << SIDE * SIDE) - 1;
+
+	/* Nothing is there: what most tasks read. */
+	assert_int_equal(bag_first(all, 0), 0);
+	assert_int_equal(bag_first(all & ~1u, 0), SIDE + 1);
+	/* Row 0 and column 0: any other row or column opens one task. */
+	assert_int_equal(bag_first(all & ~1u, 1 | 1 << SIDE), 1);
+	/* Rows 0 and 1, column 0: a column opens two tasks, a row one. */
+	assert_int_equal(bag_first(all & ~(1u | 1u << SIDE), 3 | 1 << SIDE), 1);
+	/* … and where those of row 0 are gone, column 3 opens as many as rows 2 and 3. */
+	assert_int_equal(
+	    bag_first(1u << (SIDE + 3) | 1u << 2 * SIDE | 1u << 2 * SIDE | 1u << 3 * SIDE,
+	              3 | 1 << SIDE),
+	    SIDE + 3);
+	/* What misses nothing comes first. */
+	assert_int_equal(bag_first(all, 1 << 3 | 1 << (SIDE + 2)), 3 * SIDE + 2);
+}
+
+static void test_bag_of_private_data(void **state)
+{
+	static char data[32];
+	struct heddle_bag_datum *shared, *own, *both[2];
+
+	heddle_bag_begin(&bag);
+	shared = heddle_bag_find(&bag, data);
+	own = heddle_bag_find(&bag, data + 16);
+	assert_ptr_equal(heddle_bag_find(&bag, data), shared);
+	assert_int_equal(shared->uses, 0);
+	shared->bytes = own->bytes = 600;
+	shared->uses = 2;
+	own->uses = 1;
+	both[0] = own;
+	both[1] = shared;
+	/* What nobody else reads keeps a task from nothing. */
+	heddle_bag_open(both, 2);
+	assert_int_equal(shared->opens, 1);
+	assert_int_equal(own->opens, 0);
+	assert_int_equal(heddle_bag_cost(both, 2), 600 + 600 / (2 + 4));
+	heddle_bag_begin(&bag);
+	assert_int_equal(heddle_bag_find(&bag, data)->uses, 0);
+}
+
+static void test_bag_full(void **state)
+{
+	static char data[16 * 4 * HEDDLE_BAG_DATA];
+	size_t found = 0;
+
+	heddle_bag_begin(&bag);
+	for (size_t i = 0; i < 4 * HEDDLE_BAG_DATA; i++)
+		found += heddle_bag_find(&bag, data + 16 * i) != NULL;
+	assert_in_range(found, HEDDLE_BAG_DATA / 2, HEDDLE_BAG_DATA);
+}
+
 int main(void)
 {
 #define AREA(name) cmocka_unit_test(test_area_##name)
@@ -1110,8 +1234,12 @@ int main(void)
 	    PLAN(links_measured),
 	    PLAN(data_near_by),
 	    PLAN(busy_link),
+	    PLAN(links_bind),
 	    PLAN(sends_once),
 	    PLAN(random),
+	    cmocka_unit_test(test_bag_of_a_product),
+	    cmocka_unit_test(test_bag_of_private_data),
+	    cmocka_unit_test(test_bag_full),
 	};
 	unsigned seed = test_seed();
 
