@@ -14,7 +14,7 @@
 
 /* A worker whose time differs from the mean of its class by less than one part in so many counts
  * as equal. */
-#define EVEN 16
+#define EVEN 32
 
 struct ready_pace {
 	float *paces; /* of all types, for each worker */

@@ -19,30 +19,46 @@ SIMULATED("1cpu+gpu1+gpu1@10000:10")
 #define CPU_US 100000
 #define FAST_US 10000
 #define SLOW_US 15000
+#define RATHER_SLOW_US 10800
 
 static unsigned runs[2];
+static bool models; /* tell the times */
 
-static double cost(const struct starpu_perfmodel_arch *arch, int slow)
+static double cost(const struct starpu_perfmodel_arch *arch, int slow, double slow_us)
 {
 	if (arch->devices[0].type == STARPU_CPU_WORKER)
 		return CPU_US;
-	return arch->devices[0].devid == slow ? SLOW_US : FAST_US;
+	return arch->devices[0].devid == slow ? slow_us : FAST_US;
 }
 
 static double first_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                          unsigned nimpl)
 {
-	return cost(arch, 0);
+	return cost(arch, 0, SLOW_US);
 }
 
 static double second_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                           unsigned nimpl)
 {
-	return cost(arch, 1);
+	return cost(arch, 1, SLOW_US);
+}
+
+static double first_rather_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                                unsigned nimpl)
+{
+	return cost(arch, 0, RATHER_SLOW_US);
+}
+
+static double second_rather_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                                 unsigned nimpl)
+{
+	return cost(arch, 1, RATHER_SLOW_US);
 }
 
 SIMULATED_CODELET(first_is_slow, first_cost);
 SIMULATED_CODELET(second_is_slow, second_cost);
+SIMULATED_CODELET(first_is_rather_slow, first_rather_cost);
+SIMULATED_CODELET(second_is_rather_slow, second_rather_cost);
 
 static void has_ended(void *arg)
 {
@@ -81,6 +97,11 @@ static void test_uneven(void **state)
 	begin();
 	chain_check(&first_is_slow, 0);
 	chain_check(&second_is_slow, 1);
+	/* 4 % to either side of the mean. */
+	if (models) {
+		chain_check(&first_is_rather_slow, 0);
+		chain_check(&second_is_rather_slow, 1);
+	}
 	starpu_shutdown();
 }
 
@@ -135,7 +156,8 @@ int main(int argc, char *argv[])
 	    cmocka_unit_test_prestate(test_processes, argv[0]),
 	};
 
-	if (argc == 1)
+	models = argc == 1;
+	if (models)
 		return simulated_over(cmocka_run_group_tests(all, NULL, NULL));
 	return simulated_over(!strcmp(argv[1], "first")
 	                          ? cmocka_run_group_tests(first, NULL, NULL)
