@@ -232,6 +232,16 @@ static double trial_longest_us(const struct ready_context *c, const struct ready
 	return fmax(us, LEAST_FACTOR * other_us);
 }
 
+/* How short a trial may be: TRIAL_FACTOR times as long for each byte as the fastest type. What is far
+ * slower on an accelerator for its bytes than other types does not suit it. */
+static double trial_least_us(const struct ready_context *c, const struct ready_type *type,
+                             double other_us)
+{
+	double us = TRIAL_FACTOR * c->least_us_per_byte * type->bytes;
+
+	return us > 0 && type->flops <= 0 ? fmin(us, other_us) : other_us;
+}
+
 /* A class has run a task of a type. */
 static void speed_measured(struct ready_context *c, const struct ready_type *type, unsigned class,
                            double us)
@@ -297,8 +307,8 @@ static bool trial_pays(struct ready_context *c, const struct heddle_pool_key *ke
 		return true;
 	left_us = ready_is_planned(c) ? ready_plan_left_us(c) : finish_all_us(c, key, class);
 	rest_us = (ahead - 1) * other_us / others;
-	for (double factor = 1; factor <= TRIAL_FACTOR; factor *= 2) {
-		double us = factor * other_us;
+	for (double us = trial_least_us(c, type, other_us); us <= TRIAL_FACTOR * other_us; us *= 2) {
+		double factor = us / other_us;
 
 		if (us < type->trial_us[class])
 			continue;
@@ -376,6 +386,17 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 		return true;
 	us = fmax(us, 2 * type->trial_us[class]);
 	return finish_all_us(c, key, class) >= trial_longest_us(c, type, class, us);
+}
+
+/* How long a plan takes a trial to be: as long as it may be, but where that it is shorter than the
+ * task on another class is as likely. */
+static double trial_likely_us(const struct ready_context *c, const struct ready_type *type,
+                              unsigned class, double other_us)
+{
+	double us = trial_longest_us(c, type, class, other_us);
+	double likely_us = sqrt(trial_least_us(c, type, other_us) * us);
+
+	return likely_us < other_us ? likely_us : us;
 }
 
 struct valuation {
@@ -832,7 +853,7 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 		return fmax(us, fmax(other_us, 1));
 	if (other_promises(c, key, class))
 		return 0;
-	return fmax(us, trial_longest_us(c, type, class, other_us));
+	return fmax(us, trial_likely_us(c, type, class, other_us));
 }
 
 bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key, unsigned id)

@@ -46,6 +46,9 @@ run_limit 60458 4cpu+6gpu1@7424:6 12000 "two of six GPUs did the most" 1 blind
 run_limit 20528 idgraf 100000 "a core tried what delays the end" 1 blind
 run_limit 20388 1cpu+7gpu1@6173:1 40000 "a core tried what delays the end" 1 blind
 
+# Of two types one takes the GPUs far longer for its bytes, and a core no longer.
+run_limit 13000038 11cpu+2gpu1@10434:9 95000 "no core tried what does not suit GPUs" 1 blind
+
 # Memories are full, and each plan has the task done by a worker that waits.
 export STARPU_LIMIT_CUDA_MEM=64
 estimate='' run_limit 31040 1cpu+7gpu1@5561:28 300000 "all waited" 2

@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include <starpu.h>
 
@@ -171,11 +170,5 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return simulated_over(cmocka_run_group_tests(alone, NULL, NULL));
 	failed = cmocka_run_group_tests(both, NULL, NULL);
-	if (failed)
-		return simulated_over(failed);
-	/* A simulation of its own: SimGrid has one machine in a process. */
-	simulated_end();
-	fflush(NULL);
-	execl("/proc/self/exe", argv[0], "alone", NULL);
-	return simulated_over(1);
+	return failed ? simulated_over(failed) : simulated_again("alone");
 }

@@ -106,6 +106,16 @@ static int simulated_over(int failed)
 	return failed;
 }
 
+/* The test once more, with an argument: a machine begins once in a process.
+ * @return only if that fails */
+static inline int simulated_again(const char *argument)
+{
+	simulated_end();
+	fflush(NULL);
+	execl("/proc/self/exe", "test", argument, NULL);
+	return simulated_over(1);
+}
+
 /* Where all threads wait for each other SimGrid ends the program, with status 0. */
 static void simulated_check(int status, void *nothing)
 {
