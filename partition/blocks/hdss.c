@@ -434,14 +434,12 @@ static bool answer_is_missing(const struct heddle_strategy *b, unsigned worker)
 	return !h->worker[worker].answered || !h->estimates[worker].sized;
 }
 
-static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
+static double size_wish(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
 	double size;
 
-	if (hdss_is_out(b, worker))
-		return 0;
 	w->pipelined |= asks_ahead(b, worker);
 	blocks_hdss_estimate_all(b, worker);
 	if (blocks_hdss_comes_late(b, worker))
@@ -467,7 +465,15 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 		return 0;
 	if (h->lumps.count)
 		size = blocks_hdss_lumps_limit(b, worker, size);
-	size = blocks_hdss_own_limit(b, worker, size);
+	return blocks_hdss_own_limit(b, worker, size);
+}
+
+static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
+{
+	double size = hdss_is_out(b, worker) ? 0 : size_wish(b, worker);
+
+	if (size <= 0 && !hdss_is_core(b, worker))
+		size = blocks_hdss_own_bet(b, worker);
 	if (size <= 0)
 		return 0;
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;

@@ -139,6 +139,7 @@ struct hdss {
 	 * microsecond. */
 	struct {
 		double sum, fastest, second;
+		double bet; /**< microseconds that a block may take of which nothing is sure */
 	} own;
 	/** See hdss_crew.c. */
 	struct {
@@ -250,6 +251,9 @@ bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker);
 /** What a run's blocks say of their workers, whatever their iterations cost. */
 int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
 void blocks_hdss_own_begin(struct heddle_strategy *b, const struct blocks_memory *memory);
+/** @return iterations of a block that tells whether an accelerator's start is as long as it seems;
+ * 0: that is known, or would cost too much */
+double blocks_hdss_own_bet(const struct heddle_strategy *b, unsigned worker);
 /** Other workers take part than before. */
 void blocks_hdss_own_crew(struct heddle_strategy *b);
 void blocks_hdss_own_completed(struct heddle_strategy *b, unsigned worker, double n, double us);

@@ -30,6 +30,11 @@
  * many rounds. */
 #define FAR_ABOVE 1.5
 #define ROUNDS 3
+/* An accelerator's only block may have taken long since something came once with it. So it gets one
+ * more, this part of that, which would get none for its start. It may take as long again: no longer
+ * than a run and this part of all runs so far. */
+#define BET_PART 0.5
+#define BET_RUNS 0.3
 
 /* Of the blocks of a worker. */
 struct sums {
@@ -128,7 +133,21 @@ void blocks_hdss_own_begin(struct heddle_strategy *b, const struct blocks_memory
 
 	for (unsigned w = 0; w < b->nworkers; w++)
 		h->worker[w].own = memory->workers[w].own;
+	h->own.bet = memory->crew.all_us * (1 + BET_RUNS * memory->crew.runs);
 	blocks_hdss_own_crew(b);
+}
+
+double blocks_hdss_own_bet(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
+	const struct heddle_block_point *before = &w->own.largest;
+	enum heddle_kind kind = b->workers[worker].given.kind;
+
+	if (!h->known || w->asked || w->own.sized || before->n <= 0 || before->us > h->own.bet ||
+	    h->starts[kind].start.sure > 0)
+		return 0;
+	return before->n * (before->n > 1 ? BET_PART : 1 / BET_PART);
 }
 
 void blocks_hdss_own_crew(struct heddle_strategy *b)
@@ -159,9 +178,19 @@ static double others_us(const struct heddle_strategy *b, const struct blocks_own
 /* Where iterations are cheaper now, what earlier runs told bounds no longer. */
 void blocks_hdss_own_completed(struct heddle_strategy *b, unsigned worker, double n, double us)
 {
-	struct blocks_own *own = &((struct hdss *)b->state)->worker[worker].own;
+	struct hdss *h = b->state;
+	struct blocks_own *own = &h->worker[worker].own;
+	enum heddle_kind kind = b->workers[worker].given.kind;
 
 	own->pace = hdss_smaller(own->pace, us / n);
+	/* Nor is a start that was only assumed longer than a block. */
+	if (h->starts[kind].start.sure <= 0) {
+		struct costs_start *start = &h->starts[kind].start,
+		                   *follow = &h->starts[kind].follow;
+
+		start->us = hdss_smaller(start->us, us);
+		follow->us = hdss_smaller(follow->us, us);
+	}
 }
 
 double blocks_hdss_own_pace(const struct heddle_strategy *b, unsigned worker, double pace)

@@ -680,6 +680,37 @@ static void test_transfers(void **state)
 	free(memory);
 }
 
+/* A device whose first block took longer than the run, since something came once with it. Half that
+ * block tells so in the second run. */
+static void test_only_block_late(void **state)
+{
+	enum { CORES = 12, ITERATIONS = 250000 };
+	struct replay_worker workers[CORES + 1] = {{.rate = 0}};
+	struct replay_machine machine = {
+	    .n = ITERATIONS, .workers = workers, .nworkers = CORES + 1};
+	struct blocks_memory *memory = NULL;
+	double us;
+
+	(void)state;
+	for (unsigned w = 0; w <= CORES; w++) {
+		workers[w].given.kind = w < CORES ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA;
+		workers[w].rate = w < CORES ? 4 : 50;
+		workers[w].overhead_us = w < CORES ? 3 : 27;
+		workers[w].noise = 0.02;
+	}
+	workers[CORES].depth = 2;
+	workers[CORES].once_us = 6200;
+	repeat_cores("hdss", &machine, 1, &memory, &us);
+	workers[CORES].once_us = 0;
+	for (unsigned run = 2; run <= 6; run++) {
+		repeat_cores("hdss", &machine, 1, &memory, &us);
+		/* 5200 us without the device, 2550 ideally. */
+		if (us > (run > 2 ? 2800 : 4000))
+			fail_msg("run %u: %g us", run, us);
+	}
+	free(memory);
+}
+
 /* Cores that slow the device in one run and not in the next: the mean of the runs counts. */
 static void test_crowded_at_times(void **state)
 {
@@ -1326,6 +1357,7 @@ int main(void)
 	    cmocka_unit_test(test_crowded),
 	    cmocka_unit_test(test_crowded_much),
 	    cmocka_unit_test(test_transfers),
+	    cmocka_unit_test(test_only_block_late),
 	    cmocka_unit_test(test_crowded_at_times),
 	    cmocka_unit_test(test_not_crowded),
 	    cmocka_unit_test(test_not_crowded_unlike),
