@@ -556,7 +556,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 	w->clock += us;
 	if (w->clock > h->now)
 		h->now = w->clock;
-	blocks_hdss_crew_completed(b);
+	blocks_hdss_crew_completed(b, worker, n, us);
 	if (w->learned && w->time.count && !b->parameters[HDSS_FOLLOW])
 		return;
 	known = first && (kind_learned(b, worker) || b->workers[worker].given.rate > 0) &&

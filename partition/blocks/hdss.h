@@ -143,10 +143,13 @@ struct hdss {
 	} own;
 	/** See hdss_crew.c. */
 	struct {
-		bool parked;   /**< cores get no blocks now */
-		bool joined;   /**< they got none before */
-		double all_us; /**< of a run of all workers: the least time, or the mean */
-		double from;   /**< before this part of it less than all would do is asked */
+		bool trial;        /**< nobody knows whether a run is shorter without them */
+		bool parked;       /**< cores get no blocks now */
+		bool joined;       /**< they got none before */
+		double all_us;     /**< of a run of all workers */
+		double told, took; /**< what accelerators' blocks would take beside the cores, and
+		                      take, without starts */
+		double from; /**< before this part of it they may be slower than they must be */
 	} crew;
 	double noise;         /**< of blocks, in earlier runs */
 	double level;         /**< logarithm of what iterations cost now to what they should */
@@ -234,7 +237,7 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 /** @return work, or less of it where cores wait for the block */
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work);
 /** A block is done, and counts already. */
-void blocks_hdss_crew_completed(struct heddle_strategy *b);
+void blocks_hdss_crew_completed(struct heddle_strategy *b, unsigned worker, double work, double us);
 void blocks_hdss_crew_retired(struct heddle_strategy *b);
 /** A run is over: who takes part in the next one?
  * @return whether the run tells anything else for it */

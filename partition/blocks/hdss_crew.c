@@ -5,14 +5,16 @@
  * serve accelerators run on cores. Accelerators may do a loop sooner alone than together with the
  * cores, and no rate that is measured while all work tells so.
  *
- * So a run begins without cores once in a while. As soon as less is done than all workers would
- * have done, they join. If that does not happen, later runs are without cores, as long as they are
- * shorter than those with them were. All workers run together again now and then.
+ * So a run begins without cores once in a while. As soon as accelerators look too slow to do all
+ * sooner than all workers, cores join. If that does not happen, later runs are without cores, as
+ * long as they are shorter than those with them were. All workers run together again now and then.
  *
- * What all would have done is told by the shortest of their runs. Where they take much longer on
- * average, cores may disturb some runs more than others: then the mean tells it.
+ * Each block of theirs tells it: how much faster it was than beside the cores. How much faster they
+ * must be is told by what runs of all workers took of late.
  */
 #include "config.h"
+
+#include <math.h>
 
 #include "partition/blocks/hdss.h"
 
@@ -25,23 +27,22 @@
 /* A loop that has run so often is likely to run again, and the latest of these runs knew it. It
  * runs so many times as often before the next trial, or, without cores, before a run of all workers
  * again: times may have been disturbed, and costs may have changed. Runs with cores that slow the
- * others take longest, so these are rarer. The least time grows by a little from run to run. It
- * tells nothing where a run takes so many times as long on average. */
+ * others take longest, so these are rarer. */
 #define TRIAL_RUNS 2
 #define TRIAL_AGAIN 4
 #define ALL_AGAIN 8
-#define TRIAL_SPREAD 1.25
-#define FORGOTTEN 1.02
 /* A trial that fails may cost this part of all runs so far. Cores miss the time to its first
- * answer, and short blocks have more starts, which a pipeline hides. At its beginning, which takes
- * some time, accelerators may be so far behind what all would have done. */
+ * answer, and short blocks have more starts, which a pipeline hides. Accelerators that are half as
+ * much faster as they must be, as a logarithm, go on at first. They are asked for all of it before
+ * more than this part of that time has passed. */
 #define TRIAL_COST 0.015
-/* They are asked for all of it before more than this part of that time has passed. */
 #define EARLY 0.5
 /* Their blocks are at most this part of the run then, or so many times what they cost beside their
  * iterations. */
 #define LOOK_PART 0.02
 #define LOOK_STARTS 4
+/* What is left for iterations of a block's time at the least. */
+#define LEAST_REST 0.02
 
 /* The time of an accelerator's block while cores wait, beside what it costs to start. */
 static double look_us(const struct heddle_strategy *b, unsigned worker, double run)
@@ -52,7 +53,7 @@ static double look_us(const struct heddle_strategy *b, unsigned worker, double r
 
 /* Whether accelerators may be faster than all, and a trial that fails would not cost too much.
  * @param cost what it may cost, as a part of the run
- * @param[out] from before this part of the run less than all would have done is asked of them */
+ * @param[out] from before this part of the run they may be slower than they must be */
 static bool trial_pays(const struct heddle_strategy *b, double run, double cost, double *from)
 {
 	const struct hdss *h = b->state;
@@ -98,16 +99,16 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 {
 	const struct blocks_crew *crew = &memory->crew;
 	struct hdss *h = b->state;
-	bool unlike, pays;
+	bool pays;
 
 	if (!b->parameters[HDSS_CREW] || !hdss_accelerators(b) || !(crew->all_us > 0))
 		return;
-	unlike = crew->mean_us >= TRIAL_SPREAD * crew->all_us;
-	h->crew.all_us = unlike ? crew->mean_us : crew->all_us;
+	h->crew.all_us = crew->all_us;
 	pays = trial_pays(b, h->crew.all_us, TRIAL_COST * crew->runs, &h->crew.from);
 	h->crew.parked = crew->accelerators
 	                     ? crew->runs < crew->trial
 	                     : pays && crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial);
+	h->crew.trial = !crew->accelerators;
 	blocks_hdss_own_crew(b);
 }
 
@@ -132,15 +133,35 @@ static void cores_let_in(struct heddle_strategy *b)
 	blocks_hdss_own_crew(b);
 }
 
-void blocks_hdss_crew_completed(struct heddle_strategy *b)
+/* What accelerators must be, in times of their rates beside the cores, to do all as soon as all
+ * workers. */
+static double needed(const struct heddle_strategy *b)
 {
 	const struct hdss *h = b->state;
-	double passed = h->now / h->crew.all_us, asked;
+	double rates = 0;
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		rates += hdss_is_out(b, w) ? 0 : h->estimates[w].rate;
+	return (b->total + b->given_up) / (rates * h->crew.all_us);
+}
+
+void blocks_hdss_crew_completed(struct heddle_strategy *b, unsigned worker, double work, double us)
+{
+	struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
+	double passed = h->now / h->crew.all_us, power;
 
 	if (!h->crew.parked)
 		return;
-	asked = passed * (passed < h->crew.from ? passed / h->crew.from : 1);
-	if (work_done(b) < asked * (b->total + b->given_up))
+	/* Nothing overlaps with the first block of a pipeline. */
+	if (!w->pipelined || !w->cold) {
+		h->crew.told += work * w->pace;
+		h->crew.took +=
+		    hdss_larger(LEAST_REST * us, us - blocks_hdss_known_start(b, worker, !w->cold));
+	}
+	power = hdss_smaller(1, (1 + passed / h->crew.from) / 2);
+	if ((h->crew.trial && h->crew.told < pow(needed(b), power) * h->crew.took) ||
+	    (passed >= 1 && work_done(b) < passed * (b->total + b->given_up)))
 		cores_let_in(b);
 }
 
@@ -160,24 +181,20 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 	double us = h->now * (b->total + b->given_up) / b->total;
 
 	crew->runs++;
-	/* A run that is shorter than others were by chance makes no case against cores. */
 	if (waited) {
 		bool before = crew->accelerators;
 
-		crew->accelerators =
-		    h->crew.parked && us * GAIN * crew->mean_us < h->crew.all_us * h->crew.all_us;
+		crew->accelerators = h->crew.parked && us * GAIN < crew->all_us;
 		if (!before || !crew->accelerators)
 			crew->trial = (crew->accelerators ? ALL_AGAIN : TRIAL_AGAIN) * crew->runs;
 	} else if (crew->accelerators) {
 		/* Iterations may have become cheap or dear since the cores were last there. */
 		crew->accelerators = false;
 		crew->trial = crew->runs;
-		crew->all_us = crew->mean_us = us;
+		crew->all_us = us;
 	} else {
-		if (crew->runs > 1)
-			crew->mean_us = crew->mean_us > 0 ? (crew->mean_us + us) / 2 : us;
-		/* The least, of late: nor does one that was disturbed. */
-		crew->all_us = crew->all_us > 0 ? hdss_smaller(us, FORGOTTEN * crew->all_us) : us;
+		/* Learning takes time in the first one. */
+		crew->all_us = crew->runs > 2 ? (crew->all_us + us) / 2 : us;
 	}
 	/* What accelerators take without cores is not what they take beside them. But it is nearer
 	 * to that than what is known, where that is wrong. */

@@ -51,8 +51,7 @@ struct blocks_crew {
 	unsigned runs;  /**< of the loop, whatever its iterations cost */
 	unsigned trial; /**< after so many the next one begins without cores, or with them again */
 	bool accelerators; /**< the next one is without cores */
-	double all_us;     /**< the least time of a run of all workers; 0: there was none */
-	double mean_us;    /**< what such runs took of late, without the first one; 0: no other */
+	double all_us;     /**< what runs of all workers took of late; 0: there was none */
 };
 
 /** Iterations of a block that took far longer than those around it: one of them may cost so much
