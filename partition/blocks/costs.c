@@ -676,7 +676,8 @@ static void paces_guess(struct fit *fit, const struct costs *costs)
 }
 
 /* The paces that fit the new costs. Of a worker whose largest block was mostly start it is known
- * that it is not slower than that: the rest was less than what tells something. */
+ * that it is not slower than that: the rest was less than what tells something. But not where
+ * blocks that tell it did more work together: beside an edge the work of one is not known. */
 static void paces_end(struct fit *fit, const struct costs_run *run)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++)
@@ -712,7 +713,9 @@ static void paces_end(struct fit *fit, const struct costs_run *run)
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		double pace = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : HUGE_VAL;
 
-		fit->workers[w].pace = fit->work[w] > 0 ? fmin(pace, fit->bound[w]) : 0;
+		if (fit->weight[w] < fit->work[w])
+			pace = fmin(pace, fit->bound[w]);
+		fit->workers[w].pace = fit->work[w] > 0 ? pace : 0;
 	}
 }
 

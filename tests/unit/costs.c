@@ -205,6 +205,52 @@ static void test_beside_edge(void **state)
 	costs_run_fini(&run);
 }
 
+/* A device's block that is short, and ends at the edge of a dear end: parts of the loop say that it
+ * is the largest one. What its other blocks took tells the pace. */
+static void test_short_beside_edge(void **state)
+{
+	enum { EDGE = N / 100 * 99, SHORT = EDGE - 70, CORE = SHORT - 100 };
+	struct costs_worker truth[2] = {{.start.us = 5, .pace = 5},
+	                                {.kind = 1, .start.us = 50, .follow.us = 4, .pace = 0.1}};
+	struct costs_worker found[2] = {{.start.us = 5},
+	                                {.kind = 1, .start.us = 50, .follow.us = 4}};
+	struct costs_run run;
+	struct costs costs;
+	double noise, has_work = 0;
+	size_t has = 0, n;
+
+	(void)state;
+	assert_int_equal(costs_run_init(&run, 2), 0);
+	for (size_t next = 0, k = 0; next < N; next += n, k++) {
+		bool dear = next >= EDGE;
+		bool device = next == SHORT || (k % 10 == 0 && (next < CORE || dear));
+		size_t until = next < CORE ? CORE : next < SHORT ? SHORT : dear ? N : EDGE;
+		double work;
+
+		n = device ? (dear ? 10 : 500) * (1 + k / 10 % 3) : (dear ? 2 : 20);
+		n = n < until - next ? n : until - next;
+		work = n * (dear ? 50.0 : 1.0);
+		costs_run_gave(&run, NULL, device, n);
+		if (!device) {
+			costs_run_done(&run, 0, n, truth[0].start.us + truth[0].pace * work);
+			continue;
+		}
+		/* The one before is done when this one waits. */
+		if (has)
+			costs_run_done(&run, 1, has,
+			               (has_work < 0 ? truth[1].start.us : truth[1].follow.us) +
+			                   truth[1].pace * fabs(has_work));
+		has_work = has ? work : -work;
+		has = n;
+	}
+	costs_run_done(&run, 1, has, truth[1].follow.us + truth[1].pace * has_work);
+	costs_init(&costs, N);
+	assert_int_equal(costs_learn(&costs, 0, &run, found, 2, &noise), 0);
+	if (fabs(log(found[1].pace / found[0].pace * truth[0].pace / truth[1].pace)) > 0.2)
+		fail_msg("paces %g, %g", found[0].pace, found[1].pace);
+	costs_run_fini(&run);
+}
+
 /* An accelerator's first block takes long: for what comes once, or since the first iterations are
  * dear, as the blocks of the core beside it tell. */
 static void test_once(void **state)
@@ -1401,6 +1447,7 @@ int main(void)
 	    cmocka_unit_test(test_blocks),
 	    cmocka_unit_test(test_learned),
 	    cmocka_unit_test(test_beside_edge),
+	    cmocka_unit_test(test_short_beside_edge),
 	    cmocka_unit_test(test_once),
 	    cmocka_unit_test(test_once_expected),
 	    cmocka_unit_test(test_front),
