@@ -153,8 +153,8 @@ void blocks_hdss_crew_completed(struct heddle_strategy *b, unsigned worker, doub
 
 	if (!h->crew.parked)
 		return;
-	/* Nothing overlaps with the first block of a pipeline. */
-	if (!w->pipelined || !w->cold) {
+	/* Nothing overlaps with the first block of a pipeline, which others follow. */
+	if (!w->pipelined || !w->cold || w->answered > 1) {
 		h->crew.told += work * w->pace;
 		h->crew.took +=
 		    hdss_larger(LEAST_REST * us, us - blocks_hdss_known_start(b, worker, !w->cold));

@@ -918,6 +918,28 @@ static void test_trial_fails_soon(void **state)
 	assert_true(sum < 1.006);
 }
 
+/* A device that had two blocks under way has one now: nothing overlaps, but blocks tell that it is
+ * no faster without cores. */
+static void test_trial_without_pipeline(void **state)
+{
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memories[2] = {NULL};
+	struct replay_machine machine;
+	double us, without;
+
+	(void)state;
+	work_fill(0, 1, 1);
+	machine = machine_make(workers, 12, 12);
+	workers[12].depth = 2;
+	for (unsigned rep = 1; rep <= 2; rep++)
+		repeat_both(&machine, memories, &us, &without);
+	workers[12].depth = 1;
+	repeat_both(&machine, memories, &us, &without);
+	if (us > 1.1 * without)
+		fail_msg("%g us, %g without a trial", us, without);
+	memories_free(memories);
+}
+
 /* Runs that take half as long or twice as long as others, by their iterations: one that is short
  * without cores says nothing against cores. */
 static void test_not_crowded_unlike(void **state)
@@ -1458,6 +1480,7 @@ int main(void)
 	    cmocka_unit_test(test_changed),
 	    cmocka_unit_test(test_trial_tells),
 	    cmocka_unit_test(test_trial_fails_soon),
+	    cmocka_unit_test(test_trial_without_pipeline),
 	    cmocka_unit_test(test_long_starts),
 	    cmocka_unit_test(test_transfers_overlap),
 	    cmocka_unit_test(test_hidden_starts),
