@@ -114,6 +114,7 @@ struct queue {
 	struct event *passed, **passed_end; /**< those that home has, by `next`, in its order */
 	struct queue *next;                 /**< of those where home has some */
 	unsigned unlooked; /**< that home got since the last look, or since it had none */
+	unsigned hurries;  /**< passed_hurry() was called so often before its latest command */
 	cl_ulong ended_ns; /**< when the last of them ended */
 };
 
@@ -142,6 +143,7 @@ struct memory {
 	struct map *maps;    /**< by the program; of a part: its own */
 	unsigned nmaps;
 	struct destructor *destructors;
+	unsigned owned; /**< references of the program's own */
 };
 
 struct program {
@@ -402,7 +404,8 @@ struct event *passed_watched(void);
 cl_int passed_waits(struct event *event);
 /** Home was given a command. */
 void passed_add(struct event *event);
-/** Memory is let go of that commands may hold: the next command looks. Any thread may call it. */
+/** Memory is let go of that commands may hold: the next command of each queue looks. Any thread may
+ * call it. */
 void passed_hurry(void);
 /** What home says, as OpenCL counts; of a command without an event, that it has ended well. */
 cl_int passed_status(const struct event *event);

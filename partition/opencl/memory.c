@@ -350,6 +350,7 @@ struct memory *memory_make(struct context *context, cl_mem_flags flags, size_t b
 	object_retain(context);
 	memory->context = context;
 	memory->whole = memory;
+	memory->owned = 1;
 	memory->bytes = bytes;
 	memory->flags = flags & DEVICE_ACCESS ? flags : flags | CL_MEM_READ_WRITE;
 	return memory;
@@ -487,6 +488,7 @@ static cl_int CL_API_CALL memory_retain(cl_mem id)
 	if (!memory)
 		return real->clRetainMemObject(id);
 	object_retain(memory);
+	__atomic_add_fetch(&memory->owned, 1, __ATOMIC_RELAXED);
 	return CL_SUCCESS;
 }
 
@@ -496,7 +498,10 @@ static cl_int CL_API_CALL memory_release_call(cl_mem id)
 
 	if (!memory)
 		return real->clReleaseMemObject(id);
-	if (memory->bytes >= HURRY_BYTES)
+	/* A part's memory goes with the whole. */
+	if (!__atomic_sub_fetch(&memory->owned, 1, __ATOMIC_RELAXED) &&
+	    !__atomic_load_n(&memory->whole->owned, __ATOMIC_RELAXED) &&
+	    memory_bytes(memory->whole) >= HURRY_BYTES)
 		passed_hurry();
 	memory_release(memory);
 	return CL_SUCCESS;

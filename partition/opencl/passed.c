@@ -15,8 +15,8 @@
 
 /* Queues that have such commands. */
 static struct queue *queues;
-/* The next command is to look. */
-static atomic_bool hurried;
+/* How often the next command of each queue was told to look. */
+static atomic_uint hurries;
 
 struct event *passed_first(void)
 {
@@ -53,17 +53,18 @@ struct event *passed_known(const struct queue *queue)
 
 void passed_hurry(void)
 {
-	atomic_store_explicit(&hurried, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&hurries, 1, memory_order_relaxed);
 }
 
 cl_int passed_waits(struct event *event)
 {
-	event->look = ++event->queue->unlooked >= PASSED_LOOK ||
-	              atomic_load_explicit(&hurried, memory_order_relaxed);
-	if (event->look) {
-		event->queue->unlooked = 0;
-		atomic_store_explicit(&hurried, false, memory_order_relaxed);
-	}
+	struct queue *queue = event->queue;
+	unsigned now = atomic_load_explicit(&hurries, memory_order_relaxed);
+
+	event->look = ++queue->unlooked >= PASSED_LOOK || queue->hurries != now;
+	if (event->look)
+		queue->unlooked = 0;
+	queue->hurries = now;
 	/* Most commands wait for the one before them in their queue alone, as home does anyway. */
 	for (unsigned w = 0; !event->after && w < event->nwaits; w++) {
 		if (event->waits[w]->queue == event->queue && !event->ngiven)

@@ -99,6 +99,8 @@ events_count short
 [ "$events" -lt 100 ] || fail "2000 launches have $events events of home's"
 events_count large
 [ "$events" -gt 90 ] || fail "100 launches with large buffers have $events events of home's"
+events_count retained
+[ "$events" -lt 100 ] || fail "500 launches with a buffer that stays have $events events of home's"
 
 # What a program maps of a buffer that the driver is to pin is pinned.
 # shellcheck disable=SC2086

@@ -1139,6 +1139,78 @@ static void test_large(void)
 	clReleaseKernel(scale);
 }
 
+/* Launches with a large buffer, which a wrapper around it retains and releases each time, as it
+ * does with a part of it.
+ * tests/tools/opencl.sh counts home's events: nothing is let go of. */
+static void test_retained(void)
+{
+	enum { LAUNCHES = 500, INTS = 1 << 18 };
+	static int b[GROUP];
+	cl_mem ma = buffer(CL_MEM_READ_WRITE, INTS, NULL);
+	cl_kernel scale = kernel("scale");
+	const cl_buffer_region all = {0, INTS * sizeof(int)};
+	cl_int by = -1, seven = 7, error;
+
+	OK(clEnqueueFillBuffer(queue, ma, &seven, sizeof(seven), 0, INTS * sizeof(seven), 0, NULL,
+	                       NULL));
+	set(scale, 1, sizeof(by), &by);
+	for (int l = 0; l < LAUNCHES; l++) {
+		cl_mem part = clCreateSubBuffer(ma, 0, CL_BUFFER_CREATE_TYPE_REGION, &all, &error);
+
+		CHECK(!error);
+		OK(clRetainMemObject(ma));
+		set(scale, 0, sizeof(part), &part);
+		launch(queue, scale, GROUP, GROUP);
+		OK(clReleaseMemObject(part));
+		OK(clReleaseMemObject(ma));
+	}
+	read_back(ma, GROUP, b);
+	CHECK(b[0] == 7);
+	clReleaseMemObject(ma);
+	clReleaseKernel(scale);
+}
+
+static void CL_CALLBACK gone(cl_mem memory, void *data)
+{
+	__atomic_add_fetch((int *)data, 1, __ATOMIC_RELEASE);
+}
+
+/* Nobody waits for launches with large buffers, and commands of another queue stand between. The
+ * buffers are let go of all the same. */
+static void test_beside(void)
+{
+	enum { LAUNCHES = 60, INTS = 1 << 18, MOST = 20 };
+	cl_command_queue other = clCreateCommandQueue(context, device, 0, NULL);
+	cl_mem small = buffer(CL_MEM_READ_WRITE, GROUP, NULL);
+	cl_kernel scale = kernel("scale");
+	cl_int by = 3;
+	int destroyed = 0;
+
+	CHECK(other);
+	set(scale, 1, sizeof(by), &by);
+	for (int l = 0; l < LAUNCHES; l++) {
+		cl_mem ma = buffer(CL_MEM_READ_WRITE, INTS, NULL);
+
+		OK(clSetMemObjectDestructorCallback(ma, gone, &destroyed));
+		set(scale, 0, sizeof(ma), &ma);
+		launch(queue, scale, GROUP, GROUP);
+		OK(clFlush(queue));
+		clReleaseMemObject(ma);
+		set(scale, 0, sizeof(small), &small);
+		launch(other, scale, GROUP, GROUP);
+		OK(clFinish(other));
+		usleep(5000);
+	}
+	CHECK(__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE) >= LAUNCHES - MOST);
+	OK(clFinish(queue));
+	for (int i = 0; i < 1000 && __atomic_load_n(&destroyed, __ATOMIC_ACQUIRE) < LAUNCHES; i++)
+		usleep(1000);
+	CHECK(destroyed == LAUNCHES);
+	clReleaseCommandQueue(other);
+	clReleaseMemObject(small);
+	clReleaseKernel(scale);
+}
+
 /* Copies through the mapping of a buffer in memory that the driver is to pin, which a kernel
  * computes on afterwards. */
 static void test_pinned(void)
@@ -1491,11 +1563,6 @@ static void test_image_chain(void)
 	clReleaseProgram(built);
 }
 
-static void CL_CALLBACK gone(cl_mem memory, void *data)
-{
-	++*(int *)data;
-}
-
 /* What is released while commands use it stays until they have ended. */
 static void test_release(void)
 {
@@ -1576,7 +1643,8 @@ static const struct {
     {"flushed", test_flushed},     {"twice", test_twice},
     {"outside", test_outside},     {"none", test_none},
     {"short", test_short},         {"large", test_large},
-    {"pinned", test_pinned},
+    {"pinned", test_pinned},       {"retained", test_retained},
+    {"beside", test_beside},
 };
 
 static bool begin(void)
