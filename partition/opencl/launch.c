@@ -129,6 +129,7 @@ static bool launch_quick(struct event *event)
 {
 	struct launch *launch = event->launch;
 
+	launch->brief = record_short(launch->kernel->record, launch_items(launch));
 	launch->reason = split_refuse(launch);
 	for (cl_uint a = 0; launch->reason && a < launch->kernel->narguments; a++)
 		if (launch->arguments[a].memory && launch->arguments[a].memory->whole->at_host)

@@ -195,6 +195,7 @@ struct launch {
 	cl_ulong crossing_ns; /**< until its data was at the host */
 	bool chosen;          /**< local; else it is for the devices to choose */
 	bool even;            /**< groups have the same size */
+	bool brief;           /**< as record_short() says */
 	_Alignas(max_align_t) struct argument arguments[];
 };
 
@@ -452,8 +453,10 @@ struct record {
 struct record *record_find(const char *name, const char *text, const char *options);
 /** Whether a launch takes so little time at home that a split would take as long. */
 bool record_short(const struct record *record, size_t items);
-/** A launch goes to home. @return whether its time is to be measured */
-bool record_sample(struct record *record, size_t items);
+/** A launch goes to home.
+ * @param brief as record_short() says, of which the times are under the engine's mutex
+ * @return whether its time is to be measured */
+bool record_sample(struct record *record, bool brief);
 /** A launch was computed at home.
  * @param ns 0: it was not measured, and took as long as others */
 void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns);

@@ -35,7 +35,7 @@ struct event *passed_watched(void)
 cl_event *passed_send(struct event *event)
 {
 	const struct launch *launch = event->launch;
-	bool sampled = launch && record_sample(launch->kernel->record, launch_items(launch));
+	bool sampled = launch && record_sample(launch->kernel->record, launch->brief);
 
 	event->sent = true;
 	event->timed = sampled || event->queue->properties & CL_QUEUE_PROFILING_ENABLE;

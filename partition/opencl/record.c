@@ -132,11 +132,11 @@ bool record_short(const struct record *record, size_t items)
 	return record->home_rate * items < SHORT_NS;
 }
 
-bool record_sample(struct record *record, size_t items)
+bool record_sample(struct record *record, bool brief)
 {
 	unsigned long n = record->sent++;
 
-	return n < SAMPLES || n % (record_short(record, items) ? SHORT_SAMPLES : SAMPLES) == 0;
+	return n < SAMPLES || n % (brief ? SHORT_SAMPLES : SAMPLES) == 0;
 }
 
 void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns)

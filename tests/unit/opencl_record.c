@@ -86,7 +86,7 @@ static void some_are_measured(void **state)
 	unsigned measured = 0;
 
 	for (int i = 0; i < 1600; i++) {
-		bool sample = record_sample(record, ITEMS);
+		bool sample = record_sample(record, record_short(record, ITEMS));
 
 		measured += sample;
 		record_whole(record, "its launches are short", ITEMS, sample ? 50000 : 0);
@@ -97,7 +97,7 @@ static void some_are_measured(void **state)
 	/* A kernel that becomes slower is found out. */
 	measured = 0;
 	for (int i = 0; i < 1600; i++) {
-		bool sample = record_sample(record, ITEMS);
+		bool sample = record_sample(record, record_short(record, ITEMS));
 
 		measured += sample;
 		record_whole(record, "its launches are short", ITEMS, sample ? 500000 : 0);
