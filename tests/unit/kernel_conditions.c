@@ -109,8 +109,7 @@ static void other_code(void **state)
 	    {"#pragma push_macro(\"OWN\")\n#define OWN\n#pragma pop_macro(\"OWN\")\n"
 	     "#ifndef OWN\n__X\n#endif\n",
 	     "__X\n"},
-	    {"#ifndef A\n#elifdef CD\nx\n#elifdef A\n#elif ZZ\nx\n#endif", "CD\n"},
-	    {"#ifndef A\n#elifndef EF\nx\n#endif", "EF\n"},
+	    {"#ifndef A\n#elif defined(CD)\nx\n#elif defined(A)\n#elif ZZ\nx\n#endif", "CD\n"},
 	    {"#ifdef ABC\nx\n#endif", "ABC\n"}, /* a folder of that name */
 	    {"/* a comment */ #ifdef GH\nx\n#endif", "GH\n"},
 	    {"/* of two\n   lines */\t# /* if */ \\\n  ifdef IJ\nx\n#endif", "IJ\n"},
@@ -242,6 +241,9 @@ static void unclear_code(void **state)
 	    {"#if T\nx\n#endif\n#define T get_global_id\n", "its source asks for get_global_id,"},
 	    {"?\?=ifdef X\n#endif", "trigraphs"},
 	    {"?\\\n?=ifdef X\n#endif", "trigraphs"},
+	    /* Some compilers leave such a branch out with the one in front of it. */
+	    {"#if 0\n#elifdef KL\nx\n#else\ny\n#endif", "has #elifdef or"},
+	    {"#if KL\nx\n# eli\\\nfndef A\ny\n#endif", "has #elifdef or"},
 	    {"%:ifdef KL\nx\n#endif", "%:"},
 	    {"%\\\n:ifdef KL\nx\n#endif", "%:"},
 	    /* Names that are longer than they look. */

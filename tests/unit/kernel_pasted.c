@@ -30,10 +30,11 @@ static void texts(void **state)
 	    {"#if A(x) // \"\n1\n#elif B\n2\n#else\n3\n#endif\n",
 	     ";heddle_condition( A(x)  );\n#if A(x)  \n#else\n;heddle_condition( B);\n"
 	     "#if B\n#else\n#endif\n#endif\n#if A(x)  \n1\n#elif B\n2\n#else\n3\n#endif\n"},
-	    {"#ifdef A\n#if B\n#endif\n#elifndef C\n#elif D\n#endif\n#if E",
-	     "#ifdef A\n#else\n#ifndef C\n#else\n;heddle_condition( D);\n#if D\n#else\n"
+	    {"#ifdef A\n#if B\n#endif\n#elif C\n#elif D\n#endif\n#if E",
+	     "#ifdef A\n#else\n;heddle_condition( C);\n#if C\n#else\n;heddle_condition( D);\n#if "
+	     "D\n#else\n"
 	     "#endif\n#endif\n#endif\n#ifdef A\n;heddle_condition( B);\n" SHOWN(
-	         "if B") "#if B\n#endif\n#elifndef C\n#elif D\n#endif\n;heddle_condition( "
+	         "if B") "#if B\n#endif\n#elif C\n#elif D\n#endif\n;heddle_condition( "
 	                 "E);\n" SHOWN("if E") "#if E"},
 	    /* Pragmas about names fail. */
 	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n",

@@ -406,7 +406,7 @@ static bool begins_group(const char *word, size_t n)
 
 static bool begins_branch(const char *word, size_t n)
 {
-	static const char *const words[] = {"elif", "elifdef", "elifndef", "else", NULL};
+	static const char *const words[] = {"elif", "else", NULL};
 
 	return source_is_any(word, n, words);
 }
@@ -557,13 +557,11 @@ static int terms_decide(const struct walk *walk, const char *place, const char *
  * @return 1: all compilers take the branch; 0: none does; -1: that is not clear */
 static int decide(const struct walk *walk, const char *word, size_t n)
 {
-	static const char *const positive[] = {"ifdef", "elifdef", NULL};
-	static const char *const negative[] = {"ifndef", "elifndef", NULL};
 	const char *at = source_skip_blanks(word + n);
-	bool is_negative = source_is_any(word, n, negative);
+	bool is_negative = source_is_word(word, n, "ifndef");
 	int decision;
 
-	if (is_negative || source_is_any(word, n, positive)) {
+	if (is_negative || source_is_word(word, n, "ifdef")) {
 		decision = name_decide(walk, word, is_negative, &at);
 		return line_ends(at) ? decision : -1;
 	}
@@ -709,6 +707,22 @@ static int source_ask(struct walk *walk)
 
 static const char ODD[] = "$, a backslash, %: or letters beyond ASCII";
 
+/* Whether a source has directives of C23: compilers that do not know them leave them out with the
+ * branch in front. */
+static bool has_new_branches(const char *code)
+{
+	static const char *const words[] = {"elifdef", "elifndef", NULL};
+
+	for (; *code; code = source_next_line(code)) {
+		size_t n = 0;
+		const char *word = source_directive(code, &n);
+
+		if (word && source_is_any(word, n, words))
+			return true;
+	}
+	return false;
+}
+
 /* Leaves the code of a source. Refuses what compilers may read in other ways. */
 static int text_read(struct walk *walk)
 {
@@ -725,6 +739,9 @@ static int text_read(struct walk *walk)
 		                   "a comment of several lines behind #error, #warning or #pragma");
 	if (source_has_odd_characters(walk->code))
 		return refuse_text(walk, "it has", ODD);
+	if (has_new_branches(walk->code))
+		return refuse_text(walk, "it has",
+		                   "#elifdef or #elifndef, which not all compilers know");
 	walk->pastes = strstr(walk->code, "##") || strstr(walk->options, "##");
 	/* It is a blank in what is analysed. */
 	if (unrolls && walk->pastes)

@@ -67,7 +67,7 @@ static void rest_show(FILE *out, const char *mark, const char *rest)
 static bool condition_show(FILE *out, const char *word, size_t n)
 {
 	static const char *const questions[] = {"if", "elif", NULL};
-	static const char *const others[] = {"ifdef", "ifndef", "elifdef", "elifndef", NULL};
+	static const char *const others[] = {"ifdef", "ifndef", NULL};
 	const size_t branch = *word == 'e' ? strlen("el") : 0;
 
 	if (!source_is_any(word, n, questions) && !source_is_any(word, n, others))
