@@ -623,6 +623,29 @@ static void engine_go(void)
 	engine_tell();
 }
 
+/* Runs commands, or lets others run them, until one has ended or home has it, or until the ones
+ * left wait for the program. */
+static void sent_urge(struct event *event)
+{
+	while (event->status > CL_COMPLETE && !event_passed(event)) {
+		if (engine_step(true))
+			continue;
+		if (!engine.busy)
+			break;
+		change_wait();
+	}
+}
+
+/* The error that enqueuing a command returns. */
+static cl_int enqueue_error(const struct event *event, bool blocking)
+{
+	if (event->status >= 0 || (!blocking && !event->tells))
+		return CL_SUCCESS;
+	return !blocking && event->status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+	           ? CL_SUCCESS
+	           : event->status;
+}
+
 cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits, bool blocking,
                      cl_event *given)
 {
@@ -638,19 +661,18 @@ cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits,
 	event_reach(event, STEP_QUEUED);
 	event->wanted = given || blocking;
 	queue_enter(event);
-	if (given)
-		object_retain(event);
-	if (blocking) {
-		object_retain(event);
-		wait_for(event);
-		error = event->status < 0 ? event->status : CL_SUCCESS;
-	} else {
-		engine_go();
-	}
-	engine_unlock();
-	if (given)
-		*given = (cl_event)event;
+	object_retain(event);
 	if (blocking)
+		wait_for(event);
+	else
+		engine_go();
+	if (event->urgent)
+		sent_urge(event);
+	error = enqueue_error(event, blocking);
+	engine_unlock();
+	if (given && (blocking || !error))
+		*given = (cl_event)event;
+	else
 		event_release(event);
 	return error;
 }

@@ -10,7 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/message.h"
+
 /* ---- checks ---- */
+
+/* Says once of a kernel why a launch of it is refused, which many programs do not.
+ * @return the error */
+static cl_int refuse(const struct kernel *kernel, const char *who, cl_int error)
+{
+	const char *why = error == CL_INVALID_KERNEL_ARGS      ? "an argument is not set"
+	                  : error == CL_INVALID_WORK_DIMENSION ? "it has no dimension, or too many"
+	                  : error == CL_INVALID_GLOBAL_WORK_SIZE ? "it has no work-items"
+	                  : error == CL_INVALID_WORK_GROUP_SIZE  ? "the size of its groups"
+	                  : error == CL_INVALID_WORK_ITEM_SIZE   ? "the size of its groups"
+	                  : error == CL_INVALID_EVENT_WAIT_LIST  ? "what it waits for"
+	                  : error == CL_OUT_OF_RESOURCES         ? "it takes too much"
+	                                                         : "see the number";
+
+	if (!atomic_exchange(&kernel->record->told, true))
+		heddle_warn("%s refuses a launch of kernel %s: %s (OpenCL's error %d)", who,
+		            kernel->record->name, why, error);
+	return error;
+}
 
 static cl_int arguments_check(const struct kernel *kernel)
 {
@@ -29,24 +50,26 @@ static bool uneven_allowed(const struct program *program)
 	       !strstr(program->options, "-cl-uniform-work-group-size");
 }
 
+/* Home's driver has the last word where it or another device says that groups are too large: some
+ * drivers compute more than they say. */
 static cl_int groups_check(struct launch *launch)
 {
 	size_t items = 1;
 
 	launch->even = true;
 	for (unsigned d = 0; d < launch->dimensions; d++) {
-		if (!launch->local[d] || launch->local[d] > launch->global[d])
+		if (!launch->local[d])
 			return CL_INVALID_WORK_GROUP_SIZE;
-		if (launch->local[d] > layer_item_limit(d))
-			return CL_INVALID_WORK_ITEM_SIZE;
+		if (launch->local[d] > launch->global[d] || launch->local[d] > layer_item_limit(d))
+			launch->large = true;
 		if (launch->global[d] % launch->local[d])
 			launch->even = false;
 		items *= launch->local[d];
 	}
-	if (items > launch->kernel->most ||
-	    (!launch->even && !uneven_allowed(launch->kernel->program)))
-		return CL_INVALID_WORK_GROUP_SIZE;
-	return CL_SUCCESS;
+	if (items > launch->kernel->most)
+		launch->large = true;
+	return launch->even || uneven_allowed(launch->kernel->program) ? CL_SUCCESS
+	                                                               : CL_INVALID_WORK_GROUP_SIZE;
 }
 
 static cl_int range_take(struct launch *launch, cl_uint dimensions, const size_t *offset,
@@ -104,11 +127,11 @@ static cl_int home_run(struct event *event)
 	struct launch *launch = event->launch;
 	cl_int error = home_arguments(launch);
 
-	return error ? error
-	             : real->clEnqueueNDRangeKernel(
-	                   event->queue->home, launch->kernel->launch, launch->dimensions,
-	                   launch->offset, launch->global, launch->chosen ? launch->local : NULL,
-	                   HOME_EVENTS(event));
+	if (!error)
+		error = real->clEnqueueNDRangeKernel(
+		    event->queue->home, launch->kernel->launch, launch->dimensions, launch->offset,
+		    launch->global, launch->chosen ? launch->local : NULL, HOME_EVENTS(event));
+	return error ? refuse(launch->kernel, "the device", error) : CL_SUCCESS;
 }
 
 /* ---- launches ---- */
@@ -177,7 +200,7 @@ static cl_int launch_make(struct queue *queue, cl_command_type type, cl_kernel i
 		return CL_INVALID_CONTEXT;
 	error = arguments_check(kernel);
 	if (error)
-		return error;
+		return refuse(kernel, "Heddle", error);
 	*made =
 	    event_make(queue->context, queue, type,
 	               sizeof(*launch) + arguments_bytes(kernel->arguments, kernel->narguments));
@@ -205,11 +228,14 @@ static cl_int launch_enqueue(struct queue *queue, cl_command_type type, cl_kerne
 	if (!error)
 		error = waits_check(queue->context, nwaits, waits);
 	if (error) {
+		refuse(event->launch->kernel, "Heddle", error);
 		event_release(event);
 		return error;
 	}
 	event->run = launch_run;
 	event->quick = launch_quick;
+	event->tells = true;
+	event->urgent = event->launch->large;
 	return event_enqueue(event, nwaits, waits, false, given);
 }
 

@@ -196,6 +196,7 @@ struct launch {
 	bool chosen;          /**< local; else it is for the devices to choose */
 	bool even;            /**< groups have the same size */
 	bool brief;           /**< as record_short() says */
+	bool large;           /**< home may refuse the groups */
 	_Alignas(max_align_t) struct argument arguments[];
 };
 
@@ -226,6 +227,8 @@ struct event {
 	bool wanted;     /**< the program or a thread waits for this very command */
 	bool look;       /**< once home has it, what has ended before is looked for */
 	bool timed;      /**< home is to tell how long it computed */
+	bool tells;      /**< the call that enqueues it returns home's error */
+	bool urgent;     /**< and waits until home has got it, unless it waits for the program */
 	bool sent;       /**< home was asked to do it */
 	cl_event home;   /**< home's event, filled in without the mutex; NULL: none was asked for */
 	bool passed;     /**< home has it, and `home` can be used */
@@ -430,6 +433,7 @@ struct record {
 	char *name, *text, *options;
 	const char *refusal; /**< why it is not split; NULL: no reason known */
 	bool asked;          /**< the analysis was asked */
+	atomic_bool told;    /**< that a launch was refused */
 	/** The same of the latest launch with a buffer that is two arguments, and what tells it
 	 * from others. */
 	const char *twice_refusal;

@@ -367,21 +367,38 @@ cl_mem memory_finish(struct memory *memory, cl_int error, cl_int *to)
 	return NULL;
 }
 
+/* Home has the last word on a buffer that is larger than it says they can be: some drivers make
+ * it. */
+static cl_int bytes_check(const struct context *context, size_t bytes)
+{
+	cl_ulong most = 0;
+	cl_int error;
+	cl_mem home;
+
+	real->clGetDeviceInfo(layer_devices()->ids[0], CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most),
+	                      &most, NULL);
+	if (!bytes)
+		return CL_INVALID_BUFFER_SIZE;
+	if (bytes <= most)
+		return CL_SUCCESS;
+	home = real->clCreateBuffer(context->home, CL_MEM_READ_WRITE, bytes, NULL, &error);
+	if (!error)
+		real->clReleaseMemObject(home);
+	return error;
+}
+
 static cl_mem CL_API_CALL buffer_create(cl_context id, cl_mem_flags flags, size_t bytes, void *host,
                                         cl_int *to)
 {
 	struct context *context = layer_object(id, CONTEXT);
 	struct memory *memory;
-	cl_ulong most = 0;
 	cl_int error;
 
 	if (!context)
 		return real->clCreateBuffer(id, flags, bytes, host, to);
 	error = flags_check(flags, host);
-	real->clGetDeviceInfo(layer_devices()->ids[0], CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most),
-	                      &most, NULL);
-	if (!error && (!bytes || bytes > most))
-		error = CL_INVALID_BUFFER_SIZE;
+	if (!error)
+		error = bytes_check(context, bytes);
 	if (error)
 		return error_give(error, to);
 	memory = memory_make(context, flags, bytes);

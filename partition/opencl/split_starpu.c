@@ -220,6 +220,8 @@ static const char *launch_refuse(const struct launch *launch)
 		return "its program was not built of source";
 	if (!launch->even)
 		return "its groups are not of one size";
+	if (launch->large)
+		return "its groups are larger than all devices say they compute";
 	return arguments_refuse(launch);
 }
 

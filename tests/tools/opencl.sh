@@ -26,6 +26,7 @@ says 'all right'
 expect 0 'all right' "$opencl" --always -- "$program"
 if [ -x "$HEDDLE_ANALYSE" ]; then
 	says 'kernel stencil: '
+	says 'Heddle refuses a launch of kernel scale: an argument is not set'
 	says '2 on one device (it has atomic operations on global memory)'
 	says '1 on one device (it prints)'
 	says 'kernel marked: 1 split, 2 on one device (an argument is NULL, not a buffer)'
@@ -101,6 +102,15 @@ events_count large
 [ "$events" -gt 90 ] || fail "100 launches with large buffers have $events events of home's"
 events_count retained
 [ "$events" -lt 100 ] || fail "500 launches with a buffer that stays have $events events of home's"
+
+# Home's driver has the last word on what the devices say that they cannot do.
+for always in '' --always; do
+	# shellcheck disable=SC2086
+	TEST_LIMITS=1 expect 0 'all right' "$opencl" $always -- sh -c "$as_gpu" "$work/gpu.so" \
+		"$program" limits
+done
+says 'larger than all devices say they compute'
+says 'the device refuses a launch of kernel scale: the size of its groups'
 
 # What a program maps of a buffer that the driver is to pin is pinned.
 # shellcheck disable=SC2086

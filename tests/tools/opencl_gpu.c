@@ -5,6 +5,9 @@
  * Heddle's. Where home is a GPU, buffers are in its memory, not in the host's. As drivers may do,
  * the device "pthread" begins NDRanges only when their queue is flushed or somebody waits, and the
  * layer is taken down when exit() is called: nobody may compute any more.
+ *
+ * With TEST_LIMITS the devices say that they can do less than they do: home of a kernel's groups
+ * and of buffers, the other one of all groups.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -20,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { QUEUES = 256, WAITS = 64 };
+enum { QUEUES = 256, WAITS = 64, LIMIT_ITEMS = 16, LIMIT_BYTES = 1 << 16 };
 
 static const cl_icd_dispatch *real;
 static cl_icd_dispatch shown;
@@ -44,14 +47,42 @@ static cl_int give(const void *value, size_t bytes, size_t room, void *to, size_
 	return CL_SUCCESS;
 }
 
+static bool is_pthread(cl_device_id device)
+{
+	char name[256] = "";
+
+	real->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+	return strstr(name, "pthread");
+}
+
 static cl_int CL_API_CALL device_info(cl_device_id id, cl_device_info name, size_t room, void *to,
                                       size_t *needed)
 {
 	const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
+	const cl_ulong most = LIMIT_BYTES;
+	const size_t sizes[3] = {LIMIT_ITEMS, LIMIT_ITEMS, LIMIT_ITEMS};
+	bool limited = getenv("TEST_LIMITS"), home = is_pthread(id);
 
 	if (name == CL_DEVICE_TYPE)
 		return give(&gpu, sizeof(gpu), room, to, needed);
+	if (limited && home && name == CL_DEVICE_MAX_MEM_ALLOC_SIZE)
+		return give(&most, sizeof(most), room, to, needed);
+	if (limited && !home && name == CL_DEVICE_MAX_WORK_GROUP_SIZE)
+		return give(sizes, sizeof(*sizes), room, to, needed);
+	if (limited && !home && name == CL_DEVICE_MAX_WORK_ITEM_SIZES)
+		return give(sizes, sizeof(sizes), room, to, needed);
 	return real->clGetDeviceInfo(id, name, room, to, needed);
+}
+
+static cl_int CL_API_CALL group_info(cl_kernel kernel, cl_device_id id,
+                                     cl_kernel_work_group_info name, size_t room, void *to,
+                                     size_t *needed)
+{
+	const size_t most = LIMIT_ITEMS;
+
+	if (getenv("TEST_LIMITS") && name == CL_KERNEL_WORK_GROUP_SIZE)
+		return give(&most, sizeof(most), room, to, needed);
+	return real->clGetKernelWorkGroupInfo(kernel, id, name, room, to, needed);
 }
 
 static cl_int CL_API_CALL devices(cl_platform_id of, cl_device_type type, cl_uint room,
@@ -66,11 +97,9 @@ static cl_int CL_API_CALL devices(cl_platform_id of, cl_device_type type, cl_uin
 static bool holds(cl_command_queue queue)
 {
 	cl_device_id device = NULL;
-	char name[256] = "";
 
 	real->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
-	real->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
-	return strstr(name, "pthread");
+	return is_pthread(device);
 }
 
 /* The event that a queue waits for; NULL: none. The mutex is held. */
@@ -277,6 +306,7 @@ cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint
 	memcpy(&shown, target, bytes < sizeof(shown) ? bytes : sizeof(shown));
 	shown.clGetDeviceInfo = device_info;
 	shown.clGetDeviceIDs = devices;
+	shown.clGetKernelWorkGroupInfo = group_info;
 	shown.clCreateContext = context_make;
 	shown.clBuildProgram = build;
 	shown.clCreateBuffer = buffer_make;

@@ -1114,6 +1114,45 @@ static void test_short(void)
 	clReleaseMemObject(ma);
 }
 
+/* What the device does though it may say that it cannot, and what it refuses: the program learns it
+ * of the call, unless the launch waits for the program itself. */
+static void test_limits(void)
+{
+	static int a[N], b[N];
+	cl_kernel scale = kernel("scale");
+	cl_int error, by = 3;
+	size_t n = N, group = GROUP, huge = N;
+	cl_mem ma;
+	cl_event event = NULL, begun = clCreateUserEvent(context, &error);
+	int *mapped;
+
+	CHECK(!error);
+	fill(a, 14);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	launch(queue, scale, N, GROUP);
+	CHECK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, &huge, 0, NULL, &event));
+	/* Its data is at the host. */
+	mapped = clEnqueueMapBuffer(queue, ma, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, sizeof(a), 0,
+	                            NULL, NULL, &error);
+	CHECK(!error);
+	mapped[1] *= by;
+	OK(clEnqueueUnmapMemObject(queue, ma, mapped, 0, NULL, NULL));
+	CHECK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, &huge, 0, NULL, NULL));
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, &group, 1, &begun, &event));
+	launch(queue, scale, N, GROUP);
+	OK(clSetUserEventStatus(begun, CL_COMPLETE));
+	OK(clWaitForEvents(1, &event));
+	read_back(ma, N, b);
+	CHECK(b[0] == 27 * a[0] && b[1] == 81 * a[1] && b[N - 1] == 27 * a[N - 1]);
+	CHECK(!clCreateBuffer(context, 0, (size_t)1 << 60, NULL, &error) && error);
+	clReleaseEvent(event);
+	clReleaseEvent(begun);
+	clReleaseMemObject(ma);
+	clReleaseKernel(scale);
+}
+
 /* A buffer of 1 MiB for each launch, which the program lets go of at once. tests/tools/opencl.sh
  * counts home's events: by them the layer learns when it can let go, too. */
 static void test_large(void)
@@ -1645,6 +1684,7 @@ static const struct {
     {"short", test_short},         {"large", test_large},
     {"pinned", test_pinned},       {"retained", test_retained},
     {"beside", test_beside},
+    {"limits", test_limits},
 };
 
 static bool begin(void)
