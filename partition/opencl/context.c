@@ -202,14 +202,15 @@ static cl_command_queue queue_make(struct context *context, cl_device_id id,
 	queue = object_make(QUEUE, sizeof(*queue));
 	if (!queue)
 		return error_give(CL_OUT_OF_HOST_MEMORY, to);
-	queue->home = real->clCreateCommandQueue(context->home, layer_devices()->ids[0],
-	                                         CL_QUEUE_PROFILING_ENABLE, &error);
+	queue->plain = real->clCreateCommandQueue(context->home, layer_devices()->ids[0],
+	                                          properties & CL_QUEUE_PROFILING_ENABLE, &error);
 	if (error) {
 		free(queue);
 		return error_give(error, to);
 	}
 	object_retain(context);
 	queue->context = context;
+	queue->home = queue->plain;
 	queue->properties = properties;
 	error_give(CL_SUCCESS, to);
 	return (cl_command_queue)queue;
@@ -245,7 +246,9 @@ void queue_release(struct queue *queue)
 {
 	if (!object_release(queue))
 		return;
-	real->clReleaseCommandQueue(queue->home);
+	real->clReleaseCommandQueue(queue->plain);
+	if (queue->timed)
+		real->clReleaseCommandQueue(queue->timed);
 	context_release(queue->context);
 	free(queue);
 }

@@ -259,6 +259,9 @@ static void command_drop(struct event *event)
 	event->launch = NULL;
 	free(event->own);
 	event->own = NULL;
+	if (event->follows)
+		real->clReleaseEvent(event->follows);
+	event->follows = NULL;
 	waits_drop(event);
 }
 
@@ -712,12 +715,15 @@ cl_int event_status(struct event *event)
 
 cl_int queue_flush(struct queue *queue)
 {
+	cl_command_queue home;
+
 	pthread_mutex_lock(&engine.mutex);
 	/* The latest first: an earlier call has told those behind one that was told. */
 	for (struct event *event = queue->first; event && !event->flushed; event = event->beside)
 		event->flushed = true;
+	home = queue->home;
 	pthread_mutex_unlock(&engine.mutex);
-	return real->clFlush(queue->home);
+	return real->clFlush(home);
 }
 
 cl_int queue_finish(struct queue *queue)
@@ -739,6 +745,11 @@ cl_int queue_finish(struct queue *queue)
 	engine_unlock();
 	/* Also what kernels print is to be there. */
 	error = real->clFinish(queue->home);
+	if (!error && atomic_exchange(&queue->both, false)) {
+		error = real->clFinish(queue->plain);
+		if (!error && queue->timed)
+			error = real->clFinish(queue->timed);
+	}
 	if (!event)
 		return error;
 	pthread_mutex_lock(&engine.mutex);

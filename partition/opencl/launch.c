@@ -129,7 +129,7 @@ static cl_int home_run(struct event *event)
 
 	if (!error)
 		error = real->clEnqueueNDRangeKernel(
-		    event->queue->home, launch->kernel->launch, launch->dimensions, launch->offset,
+		    passed_place(event), launch->kernel->launch, launch->dimensions, launch->offset,
 		    launch->global, launch->chosen ? launch->local : NULL, HOME_EVENTS(event));
 	return error ? refuse(launch->kernel, "the device", error) : CL_SUCCESS;
 }

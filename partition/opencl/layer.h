@@ -105,13 +105,17 @@ struct context {
 struct queue {
 	struct object object;
 	struct context *context;
-	cl_command_queue home; /**< in order */
+	/** The one of these two that home got the latest command by. Both compute in order. */
+	_Atomic(cl_command_queue) home;
+	cl_command_queue plain; /**< tells times if the program's queue does */
+	cl_command_queue timed; /**< tells times; NULL: not needed yet */
+	atomic_bool both;       /**< got commands since the program waited for all */
 	cl_command_queue_properties properties;
 	/* The engine's mutex guards the rest. */
 	struct event *last;    /**< enqueued latest and not ended yet; NULL: none */
 	struct event *barrier; /**< that later commands wait for; NULL: none */
 	struct event *first;   /**< of those not ended, by `beside`, the latest first */
-	struct event *passed, **passed_end; /**< those that home has, by `next`, in its order */
+	struct event *passed, *passed_last; /**< those that home has, by `next`, in its order */
 	struct queue *next;                 /**< of those where home has some */
 	unsigned unlooked; /**< that home got since the last look, or since it had none */
 	unsigned hurries;  /**< passed_hurry() was called so often before its latest command */
@@ -229,7 +233,10 @@ struct event {
 	bool timed;      /**< home is to tell how long it computed */
 	bool tells;      /**< the call that enqueues it returns home's error */
 	bool urgent;     /**< and waits until home has got it, unless it waits for the program */
+	bool placed;     /**< home's queue was chosen for it */
 	bool sent;       /**< home was asked to do it */
+	cl_command_queue to; /**< home's queue that was chosen; NULL: the one before */
+	cl_event follows;    /**< the last command in the one before; NULL: home has none */
 	cl_event home;   /**< home's event, filled in without the mutex; NULL: none was asked for */
 	bool passed;     /**< home has it, and `home` can be used */
 	bool flushed;    /**< the program flushed the queue before home got it */
@@ -406,6 +413,11 @@ struct event *passed_watched(void);
 /** Fills in what home has to wait for before a command, and whether it is time for a look.
  * @return CL_OUT_OF_HOST_MEMORY */
 cl_int passed_waits(struct event *event);
+/** Chooses home's queue for a launch, unless that was done: few are measured, and in a queue that
+ * tells times an event costs home more. A command that goes to another queue than the one before it
+ * waits for it.
+ * @return the queue */
+cl_command_queue passed_place(struct event *event);
 /** Home was given a command. */
 void passed_add(struct event *event);
 /** Memory is let go of that commands may hold: the next command of each queue looks. Any thread may

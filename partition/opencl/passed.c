@@ -5,7 +5,8 @@
  * next ones are given to home. The engine's mutex is held in all functions.
  *
  * A real queue computes in order, so when one of its commands has ended, those before it have, too.
- * That tells of commands without an event.
+ * That tells of commands without an event. It stands for two of home's queues, of which one tells
+ * times; where the commands change from one to the other, they wait.
  */
 #include "config.h"
 
@@ -34,11 +35,8 @@ struct event *passed_watched(void)
 
 cl_event *passed_send(struct event *event)
 {
-	const struct launch *launch = event->launch;
-	bool sampled = launch && record_sample(launch->kernel->record, launch->brief);
-
 	event->sent = true;
-	event->timed = sampled || event->queue->properties & CL_QUEUE_PROFILING_ENABLE;
+	event->timed = event->timed || event->queue->properties & CL_QUEUE_PROFILING_ENABLE;
 	return event->timed || event->wanted || event->look ? &event->home : NULL;
 }
 
@@ -56,23 +54,80 @@ void passed_hurry(void)
 	atomic_fetch_add_explicit(&hurries, 1, memory_order_relaxed);
 }
 
+/* Home's queue for a launch that is measured, or not; the latter's if there is no other. */
+static cl_command_queue queue_for(struct queue *queue, bool sampled)
+{
+	cl_int error;
+
+	if (!sampled || queue->properties & CL_QUEUE_PROFILING_ENABLE)
+		return queue->plain;
+	if (!queue->timed)
+		queue->timed =
+		    real->clCreateCommandQueue(queue->context->home, layer_devices()->ids[0],
+		                               CL_QUEUE_PROFILING_ENABLE, &error);
+	return queue->timed ? queue->timed : queue->plain;
+}
+
+/* The event of the last command that home has of a queue. */
+static cl_int last_take(const struct queue *queue, cl_event *last)
+{
+	if (!queue->passed_last->home)
+		return real->clEnqueueMarkerWithWaitList(queue->home, 0, NULL, last);
+	*last = queue->passed_last->home;
+	return real->clRetainEvent(*last);
+}
+
+/* Nothing is waited for by a command that is not quick: it begins when home has nothing to do. */
+static void place_choose(struct event *event)
+{
+	const struct launch *launch = event->launch;
+	struct queue *queue = event->queue;
+	bool sampled = record_sample(launch->kernel->record, launch->brief);
+	cl_command_queue to = queue_for(queue, sampled);
+
+	if (to != queue->home && queue->passed) {
+		if (last_take(queue, &event->follows)) {
+			event->follows = NULL;
+			return;
+		}
+		/* A queue that nobody flushes need not begin. */
+		real->clFlush(queue->home);
+	}
+	event->timed = sampled && to == queue->timed;
+	event->to = to;
+}
+
+cl_command_queue passed_place(struct event *event)
+{
+	if (!event->placed)
+		place_choose(event);
+	event->placed = true;
+	return event->to ? event->to : event->queue->home;
+}
+
 cl_int passed_waits(struct event *event)
 {
 	struct queue *queue = event->queue;
 	unsigned now = atomic_load_explicit(&hurries, memory_order_relaxed);
+	bool needed;
 
 	event->look = ++queue->unlooked >= PASSED_LOOK || queue->hurries != now;
 	if (event->look)
 		queue->unlooked = 0;
 	queue->hurries = now;
 	/* Most commands wait for the one before them in their queue alone, as home does anyway. */
-	for (unsigned w = 0; !event->after && w < event->nwaits; w++) {
-		if (event->waits[w]->queue == event->queue && !event->ngiven)
-			continue;
-		event->after = malloc(event->nwaits * sizeof(*event->after));
+	if (event->launch)
+		passed_place(event);
+	needed = event->follows;
+	for (unsigned w = 0; !needed && w < event->nwaits; w++)
+		needed = event->waits[w]->queue != event->queue || event->ngiven;
+	if (needed) {
+		event->after = malloc((event->nwaits + 1) * sizeof(*event->after));
 		if (!event->after)
 			return CL_OUT_OF_HOST_MEMORY;
 	}
+	if (event->follows)
+		event->after[event->nafter++] = event->follows;
 	for (unsigned w = 0; w < event->nwaits; w++) {
 		const struct event *before = event->waits[w];
 
@@ -90,15 +145,20 @@ void passed_add(struct event *event)
 {
 	struct queue *queue = event->queue;
 
-	if (!queue->passed) {
-		queue->passed_end = &queue->passed;
-		queue->next = queues;
-		queues = queue;
+	if (event->to && event->to != queue->home) {
+		queue->home = event->to;
+		queue->both = true;
 	}
 	event->passed = true;
 	event->next = NULL;
-	*queue->passed_end = event;
-	queue->passed_end = &event->next;
+	if (queue->passed) {
+		queue->passed_last->next = event;
+	} else {
+		queue->passed = event;
+		queue->next = queues;
+		queues = queue;
+	}
+	queue->passed_last = event;
 }
 
 static struct event *passed_take(struct queue *queue)

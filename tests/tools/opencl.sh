@@ -103,6 +103,12 @@ events_count large
 events_count retained
 [ "$events" -lt 100 ] || fail "500 launches with a buffer that stays have $events events of home's"
 
+# Home's events are those that the program asks for, and few are in a queue that tells times.
+events_count each
+[ "$events" -le 2010 ] || fail "2000 launches with an event have $events events of home's"
+timed=$(sed -n 's/ timed$//p' "$work/out")
+[ "$timed" -gt 10 ] && [ "$timed" -lt 100 ] || fail "$timed of 2000 launches are timed"
+
 # Home's driver has the last word on what the devices say that they cannot do.
 for always in '' --always; do
 	# shellcheck disable=SC2086

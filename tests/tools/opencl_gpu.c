@@ -138,14 +138,16 @@ static void let_go(cl_command_queue queue)
 /* ---- the end ---- */
 
 static atomic_bool down;
-static atomic_uint nranges, nevents; /* NDRanges, and those with an event */
+static atomic_uint nranges, nevents; /* NDRanges, and events of them and of markers */
+static atomic_uint ntimed;           /* NDRanges in a queue that tells times */
 static atomic_uint npinned;          /* buffers in memory that the driver pins */
 
 /* With TEST_SLOW_END it takes long enough for whoever is about to do something. */
 static void take_down(void)
 {
 	down = true;
-	printf("%u NDRanges, %u events\n%u pinned buffers\n", nranges, nevents, npinned);
+	printf("%u NDRanges, %u events\n%u timed\n%u pinned buffers\n", nranges, nevents, ntimed,
+	       npinned);
 	if (getenv("TEST_SLOW_END"))
 		sleep(5);
 }
@@ -197,11 +199,15 @@ static cl_int CL_API_CALL range(cl_command_queue queue, cl_kernel kernel, cl_uin
                                 cl_uint nwaits, const cl_event *waits, cl_event *event)
 {
 	cl_event list[WAITS + 1], flushed;
+	cl_command_queue_properties properties = 0;
 	cl_int error;
 
 	up_check("an NDRange is enqueued");
+	real->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties,
+	                            NULL);
 	nranges++;
 	nevents += !!event;
+	ntimed += !!(properties & CL_QUEUE_PROFILING_ENABLE);
 	if (nwaits > WAITS)
 		return CL_OUT_OF_RESOURCES;
 	pthread_mutex_lock(&mutex);
@@ -214,6 +220,13 @@ static cl_int CL_API_CALL range(cl_command_queue queue, cl_kernel kernel, cl_uin
 	                                     nwaits, nwaits ? list : NULL, event);
 	pthread_mutex_unlock(&mutex);
 	return error;
+}
+
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint nwaits, const cl_event *waits,
+                                 cl_event *event)
+{
+	nevents += !!event;
+	return real->clEnqueueMarkerWithWaitList(queue, nwaits, waits, event);
 }
 
 static cl_int CL_API_CALL flush(cl_command_queue queue)
@@ -311,6 +324,7 @@ cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint
 	shown.clBuildProgram = build;
 	shown.clCreateBuffer = buffer_make;
 	shown.clEnqueueNDRangeKernel = range;
+	shown.clEnqueueMarkerWithWaitList = marker;
 	shown.clFlush = flush;
 	shown.clFinish = finish;
 	shown.clReleaseCommandQueue = release;

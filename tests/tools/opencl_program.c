@@ -1114,6 +1114,48 @@ static void test_short(void)
 	clReleaseMemObject(ma);
 }
 
+/* Launches that have an event each, some waited for, by a queue that tells no times: commands of
+ * other kinds and of another queue are between them. tests/tools/opencl.sh counts home's events. */
+static void test_each(void)
+{
+	enum { LAUNCHES = 2000 };
+	static int a[GROUP], b[GROUP], c[GROUP];
+	cl_kernel scale = kernel("scale");
+	cl_mem ma, mb = buffer(CL_MEM_READ_WRITE, GROUP, NULL);
+	cl_event event, copied;
+	size_t n = GROUP;
+	cl_int error, by = 3;
+	cl_command_queue other = clCreateCommandQueue(context, device, 0, &error);
+	unsigned power = 1;
+
+	CHECK(!error);
+	for (int i = 0; i < GROUP; i++)
+		a[i] = i + 1;
+	ma = buffer(CL_MEM_COPY_HOST_PTR, GROUP, a);
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	for (int l = 0; l < LAUNCHES; l++) {
+		OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, NULL, 0, NULL, &event));
+		power *= by;
+		if (l % 2)
+			OK(clWaitForEvents(1, &event));
+		if (l % 100 == 0) {
+			OK(clEnqueueCopyBuffer(other, ma, mb, 0, 0, sizeof(b), 1, &event, &copied));
+			OK(clEnqueueReadBuffer(queue, mb, CL_TRUE, 0, sizeof(b), b, 1, &copied,
+			                       NULL));
+			CHECK(b[1] == (int)(power * a[1]));
+			clReleaseEvent(copied);
+		}
+		clReleaseEvent(event);
+	}
+	read_back(ma, GROUP, c);
+	CHECK(c[0] == (int)(power * a[0]) && c[GROUP - 1] == (int)(power * a[GROUP - 1]));
+	clReleaseKernel(scale);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mb);
+	clReleaseCommandQueue(other);
+}
+
 /* What the device does though it may say that it cannot, and what it refuses: the program learns it
  * of the call, unless the launch waits for the program itself. */
 static void test_limits(void)
@@ -1684,6 +1726,7 @@ static const struct {
     {"short", test_short},         {"large", test_large},
     {"pinned", test_pinned},       {"retained", test_retained},
     {"beside", test_beside},
+    {"each", test_each},
     {"limits", test_limits},
 };
 
