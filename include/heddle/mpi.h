@@ -181,11 +181,11 @@ int heddle_mpi_flow_run(struct heddle_flow *flow, MPI_Comm comm, struct heddle_m
 
 /** What a rank did in a wavefront. Times are in microseconds. */
 struct heddle_mpi_wave_rank {
-	char host[64];            /**< where it runs */
-	size_t first;             /**< the first row that it computed */
-	size_t rows;              /**< rows that it computed; 0: none */
-	size_t bands;             /**< bands of these rows */
-	size_t tiles;             /**< tiles of these bands, of all sweeps */
+	char host[64]; /**< where it runs */
+	size_t first;  /**< the first row that it computed; others may lie between its rows */
+	size_t rows;   /**< rows that it computed; 0: none */
+	size_t bands;  /**< bands of these rows */
+	size_t tiles;  /**< tiles of these bands, of all sweeps */
 	size_t messages_received; /**< boundaries from other ranks */
 	size_t messages_sent;     /**< boundaries to other ranks */
 	size_t bytes_received;    /**< of parts of arrays, without boundaries */
@@ -197,17 +197,18 @@ struct heddle_mpi_wave_rank {
 
 /** Runs a wavefront on all ranks of a communicator. All of them call it, as often and in the same
  * order as other operations on the communicator. They give the same codelet (by name), rows,
- * columns, sweeps, tile_columns, vectors and arrays; handles may differ as the places say. `arg`,
- * strategy, bands_per_worker and workers may differ: they are the rank's own.
+ * columns, sweeps, tile_columns, bands_per_worker, vectors and arrays; handles may differ as the
+ * places say. `arg`, strategy and workers may differ: they are the rank's own.
  *
- * Each rank computes some rows, in the order of ranks: as many as its workers are fast, by what
- * their tiles cost in earlier runs, or by samples that are timed before. Inside a rank the rows are
- * cut into bands as on one machine, but one band a worker unless bands_per_worker says otherwise,
- * for the next rank waits for the last row; over several sweeps they are not assigned again. Where
- * rows of two ranks meet, their boundary is sent after every `tile_columns` columns, which are
- * those of all tiles. 0: the model of Andronikos et al. (Performance Evaluation 67, 2010) says how
- * many, with messages that travel while workers compute. What a message costs is measured by a
- * ping-pong, once for each pair of kinds of nodes, and kept in the profile.
+ * Each rank computes some rows: as many as its workers are fast, by what their tiles cost in
+ * earlier runs, or by samples that are timed before. Rows are dealt to ranks in their order, in
+ * `bands_per_worker` rounds; in each a rank has a band for each of its workers. Over several sweeps
+ * there is one round, and rows are not assigned again. Where rows of two ranks meet, their boundary
+ * is sent after every `tile_columns` columns, which are those of all tiles. 0: the model of
+ * Andronikos et al. (Performance Evaluation 67, 2010) says how many, with messages that travel
+ * while workers compute; of rounds also with what it takes to bring ranks the rows that others
+ * have. What a message costs is measured by a ping-pong, once for each pair of kinds of nodes, and
+ * kept in the profile.
  *
  * Fields and HEDDLE_ROWS may lie in any layout; with HEDDLE_MPI_BLOCKS the parts are rows.
  * HEDDLE_COLUMNS and HEDDLE_ALL lie on one rank or everywhere. A rank needs memory for its own

@@ -68,6 +68,7 @@ static bool differ(const struct mpi_wave_description *all, unsigned r, unsigned 
 	       numbers_differ(a->sweeps, b->sweeps, "sweeps", r, text, size) ||
 	       numbers_differ(a->tile_columns, b->tile_columns, "columns of a tile", r, text,
 	                      size) ||
+	       numbers_differ(a->bands, b->bands, "bands per worker", r, text, size) ||
 	       numbers_differ(a->nvectors, b->nvectors, "dependences", r, text, size) ||
 	       vectors_differ(a, b, r, text, size) || extents_differ(a, b, narrays, r, text, size);
 }

@@ -15,7 +15,7 @@ enum { MPI_WAVE_VECTORS = 16 };
 
 /** What a rank says of its wavefront, beside what agreement.h has. */
 struct mpi_wave_description {
-	uint64_t rows, columns, sweeps, tile_columns;
+	uint64_t rows, columns, sweeps, tile_columns, bands;
 	uint32_t nvectors;
 	int32_t vectors[MPI_WAVE_VECTORS][3]; /**< row, column, sweep */
 	uint32_t extents[MPI_MAXARRAYS];      /**< as enum heddle_extent */

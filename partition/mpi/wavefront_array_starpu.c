@@ -30,11 +30,16 @@ static size_t unit_bytes(const struct front *front, const struct front_array *ar
 	return elements * array->node.agreed.elemsize;
 }
 
-/* The units of a rank's rows, and of those around them that vectors reach. */
-static struct mpi_units units_of(const struct front *front, const struct front_array *array,
-                                 unsigned rank, bool around)
+static unsigned nranges(const struct front *front)
 {
-	size_t first = front->rows[rank].first, end = first + front->rows[rank].count;
+	return front->rounds * front->nranks;
+}
+
+/* The units of a range's rows, and of those around them that vectors reach. */
+static struct mpi_units units_of(const struct front *front, const struct front_array *array,
+                                 unsigned range, bool around)
+{
+	size_t first = front->rows[range].first, end = first + front->rows[range].count;
 	size_t per = array->extent == HEDDLE_ROWS ? array->node.access.per_iteration : 1;
 
 	if (first == end)
@@ -50,9 +55,13 @@ static struct mpi_units units_of(const struct front *front, const struct front_a
 /* Whether a rank's own part of the array has all that it needs. */
 static bool is_in_place(const struct front *front, const struct front_array *array, unsigned rank)
 {
-	return array->node.place.layout == HEDDLE_MPI_EVERYWHERE ||
-	       mpi_units_within(units_of(front, array, rank, true),
-	                        mpi_layout_of(&array->node.layout, rank));
+	if (array->node.place.layout == HEDDLE_MPI_EVERYWHERE)
+		return true;
+	for (unsigned q = rank; q < nranges(front); q += front->nranks)
+		if (!mpi_units_within(units_of(front, array, q, true),
+		                      mpi_layout_of(&array->node.layout, rank)))
+			return false;
+	return true;
 }
 
 static size_t units_whole(const struct front *front, const struct front_array *array)
@@ -64,15 +73,15 @@ static size_t units_whole(const struct front *front, const struct front_array *a
 
 /* ---- transfers ---- */
 
-/* Units of an array that this rank has in place, or computes with. */
+/* Units of an array that this rank has in place, or computes a range with. */
 static struct mpi_rows rows_at(const struct front *front, const struct front_array *array,
-                               struct mpi_units units, bool own)
+                               unsigned range, struct mpi_units units, bool own)
 {
 	const struct node_array *node = &array->node;
+	ptrdiff_t unit = (ptrdiff_t)units.first - array->origins[range / front->nranks];
 
 	return (struct mpi_rows){
-	    own ? node_array_at(node, units.first)
-	        : array->at + (units.first - array->units.first) * array->pitch,
+	    own ? node_array_at(node, units.first) : array->at + unit * (ptrdiff_t)array->pitch,
 	    units.count, unit_bytes(front, array), own ? node->pitch : array->pitch};
 }
 
@@ -83,25 +92,26 @@ static void rows_copy(const struct mpi_rows *from, const struct mpi_rows *to)
 		       from->row);
 }
 
-/* Units go from the rank that has them to the one that computes with them, or back. All ranks go
- * through the same in the same order. */
-static void units_move(struct front *front, struct front_array *array, unsigned rank, bool back)
+/* Units go from the rank that has them to the one that computes a range with them, or back. All
+ * ranks go through the same in the same order. */
+static void units_move(struct front *front, struct front_array *array, unsigned range, bool back)
 {
-	struct mpi_units left = units_of(front, array, rank, !back), units;
+	struct mpi_units left = units_of(front, array, range, !back), units;
+	unsigned rank = range % front->nranks, owner;
 	size_t bytes = unit_bytes(front, array);
-	unsigned owner;
 
 	for (;;) {
 		units = mpi_layout_cut(&array->node.layout, &left, mpi_rows_most(bytes), &owner);
 		if (!units.count)
 			return;
 		if (owner == front->rank && rank == front->rank) {
-			struct mpi_rows own = rows_at(front, array, units, true),
-			                mine = rows_at(front, array, units, false);
+			struct mpi_rows own = rows_at(front, array, range, units, true),
+			                mine = rows_at(front, array, range, units, false);
 
 			rows_copy(back ? &mine : &own, back ? &own : &mine);
 		} else if (owner == front->rank || rank == front->rank) {
-			struct mpi_rows rows = rows_at(front, array, units, owner == front->rank);
+			struct mpi_rows rows =
+			    rows_at(front, array, range, units, owner == front->rank);
 			bool sends = (owner == front->rank) != back;
 			unsigned peer = owner == front->rank ? rank : owner;
 			enum mpi_channel channel = back ? MPI_CHANNEL_OUT : MPI_CHANNEL_IN;
@@ -114,7 +124,7 @@ static void units_move(struct front *front, struct front_array *array, unsigned 
 	}
 }
 
-/* All ranks get units that one has computed. */
+/* All ranks get units that one has computed. They are in place. */
 static void units_spread(struct front *front, struct front_array *array, unsigned root,
                          struct mpi_units units)
 {
@@ -125,7 +135,7 @@ static void units_spread(struct front *front, struct front_array *array, unsigne
 
 		n = units.first + units.count - first;
 		n = n < most ? n : most;
-		rows = rows_at(front, array, (struct mpi_units){first, n}, false);
+		rows = rows_at(front, array, 0, (struct mpi_units){first, n}, false);
 		mpi_link_broadcast(front->link, root, &rows, NULL, NULL);
 		*(front->rank == root ? &front->stats.bytes_sent : &front->stats.bytes_received) +=
 		    n * rows.row;
@@ -149,12 +159,16 @@ static void fetch_count(const struct front *front, struct mpi_moved *moved)
 	for (unsigned i = 0; i < front->narrays; i++) {
 		const struct front_array *array = &front->arrays[i];
 
-		for (unsigned r = 0; r < front->nranks; r++)
-			if (!node_array_shared(&array->node) &&
-			    array->node.access.mode & STARPU_R && !is_in_place(front, array, r))
-				mpi_layout_move(&array->node.layout, r,
-				                units_of(front, array, r, true),
+		if (node_array_shared(&array->node) || !(array->node.access.mode & STARPU_R))
+			continue;
+		for (unsigned q = 0; q < nranges(front); q++) {
+			unsigned rank = q % front->nranks;
+
+			if (!is_in_place(front, array, rank))
+				mpi_layout_move(&array->node.layout, rank,
+				                units_of(front, array, q, true),
 				                unit_bytes(front, array), moved);
+		}
 	}
 }
 
@@ -168,15 +182,16 @@ static void return_count(const struct front *front, struct mpi_moved *moved)
 
 		if (!(array->node.access.mode & STARPU_W) || array->extent == HEDDLE_COLUMNS)
 			continue;
-		for (unsigned r = 0; r < front->nranks; r++)
-			all += units_of(front, array, r, false).count;
-		for (unsigned r = 0; r < front->nranks; r++) {
-			struct mpi_units own = units_of(front, array, r, false);
+		for (unsigned q = 0; q < nranges(front); q++)
+			all += units_of(front, array, q, false).count;
+		for (unsigned q = 0; q < nranges(front); q++) {
+			struct mpi_units own = units_of(front, array, q, false);
+			unsigned rank = q % front->nranks;
 
 			if (array->node.place.layout == HEDDLE_MPI_EVERYWHERE)
-				moved[r].in += (all - own.count) * bytes;
+				moved[rank].in += ((double)all / front->rounds - own.count) * bytes;
 			else
-				mpi_layout_move(&array->node.layout, r, own, bytes, moved);
+				mpi_layout_move(&array->node.layout, rank, own, bytes, moved);
 		}
 	}
 }
@@ -203,7 +218,9 @@ static void array_make(struct front *front, struct front_array *array, struct mp
 {
 	size_t bytes = unit_bytes(front, array);
 
-	array->units = units;
+	array->units = units.count;
+	for (unsigned round = 0; round < front->rounds; round++)
+		array->origins[round] = units.first;
 	if (in_place) {
 		array->at = node_array_at(&array->node, units.first);
 		array->pitch = array->node.pitch;
@@ -222,12 +239,12 @@ static void array_register(const struct front *front, struct front_array *array)
 
 	if (agreed->shape == STARPU_VECTOR_INTERFACE_ID)
 		starpu_vector_data_register(&array->handle, STARPU_MAIN_RAM, (uintptr_t)array->at,
-		                            array->units.count, agreed->elemsize);
+		                            array->units, agreed->elemsize);
 	else
 		starpu_matrix_data_register(&array->handle, STARPU_MAIN_RAM, (uintptr_t)array->at,
 		                            array->pitch / agreed->elemsize,
 		                            unit_bytes(front, array) / agreed->elemsize,
-		                            array->units.count, agreed->elemsize);
+		                            array->units, agreed->elemsize);
 }
 
 void front_arrays_share(struct front *front)
@@ -241,12 +258,35 @@ void front_arrays_share(struct front *front)
 		array_make(front, array, (struct mpi_units){0, units_whole(front, array)},
 		           array->node.access.handle);
 		if (place->layout == HEDDLE_MPI_ON_RANK)
-			units_spread(front, array, place->rank, array->units);
+			units_spread(front, array, place->rank,
+			             (struct mpi_units){0, array->units});
 	}
 	mpi_link_finish(front->link);
 }
 
 /* ---- what belongs to rows ---- */
+
+/* Makes what this rank computes its ranges with: one after the other where they are not in place.
+ */
+static void ranges_make(struct front *front, struct front_array *array)
+{
+	size_t first = units_of(front, array, front->rank, true).first, end = first, count = 0;
+	bool in_place = is_in_place(front, array, front->rank);
+	ptrdiff_t origins[MPI_WAVE_ROUNDS];
+
+	for (unsigned round = 0; round < front->rounds; round++) {
+		struct mpi_units units =
+		    units_of(front, array, round * front->nranks + front->rank, true);
+
+		origins[round] = (ptrdiff_t)units.first - (ptrdiff_t)count;
+		count += units.count;
+		end = units.first + units.count;
+	}
+	array_make(front, array, (struct mpi_units){first, in_place ? end - first : count},
+	           in_place);
+	if (!in_place)
+		memcpy(array->origins, origins, front->rounds * sizeof(*origins));
+}
 
 int front_arrays_fetch(struct front *front)
 {
@@ -254,14 +294,14 @@ int front_arrays_fetch(struct front *front)
 		struct front_array *array = &front->arrays[i];
 
 		if (!node_array_shared(&array->node))
-			array_make(front, array, units_of(front, array, front->rank, true),
-			           is_in_place(front, array, front->rank));
-		if (array->units.count)
+			ranges_make(front, array);
+		if (array->units)
 			array_register(front, array);
-		for (unsigned r = 0; r < front->nranks; r++)
-			if (!node_array_shared(&array->node) &&
-			    array->node.access.mode & STARPU_R && !is_in_place(front, array, r))
-				units_move(front, array, r, false);
+		if (node_array_shared(&array->node) || !(array->node.access.mode & STARPU_R))
+			continue;
+		for (unsigned q = 0; q < nranges(front); q++)
+			if (!is_in_place(front, array, q % front->nranks))
+				units_move(front, array, q, false);
 	}
 	mpi_link_finish(front->link);
 	return 0;
@@ -270,7 +310,7 @@ int front_arrays_fetch(struct front *front)
 static void array_drop(struct front *front, struct front_array *array)
 {
 	if (array->copy)
-		heddle_free(array->copy, array->units.count * unit_bytes(front, array));
+		heddle_free(array->copy, array->units * unit_bytes(front, array));
 	array->copy = NULL;
 }
 
@@ -298,13 +338,15 @@ void front_arrays_drop(struct front *front)
 static void columns_return(struct front *front, struct front_array *array)
 {
 	const struct heddle_mpi_place *place = &array->node.place;
-	unsigned last = front->nranks - 1, owner = place->rank;
-	struct mpi_rows rows = rows_at(front, array, array->units, false);
+	unsigned last = nranges(front) - 1, owner = place->rank;
+	struct mpi_units units = {0, array->units};
+	struct mpi_rows rows = rows_at(front, array, 0, units, false);
 
 	while (!front->rows[last].count)
 		last--;
+	last %= front->nranks;
 	if (place->layout == HEDDLE_MPI_EVERYWHERE)
-		units_spread(front, array, last, array->units);
+		units_spread(front, array, last, units);
 	else if (owner != last && front->rank == last)
 		mpi_link_send(front->link, owner, MPI_CHANNEL_OUT, &rows, NULL, NULL);
 	else if (owner != last && front->rank == owner)
@@ -313,11 +355,12 @@ static void columns_return(struct front *front, struct front_array *array)
 
 static void rows_return(struct front *front, struct front_array *array)
 {
-	for (unsigned r = 0; r < front->nranks; r++)
+	for (unsigned q = 0; q < nranges(front); q++)
 		if (array->node.place.layout == HEDDLE_MPI_EVERYWHERE)
-			units_spread(front, array, r, units_of(front, array, r, false));
+			units_spread(front, array, q % front->nranks,
+			             units_of(front, array, q, false));
 		else
-			units_move(front, array, r, true);
+			units_move(front, array, q, true);
 }
 
 void front_arrays_return(struct front *front)

@@ -14,6 +14,8 @@
 
 /* Speeds of one name that differ by less count as one kind of the model. */
 #define ALIKE 1.02
+/* Fewest rows of a chunk where the model chooses k, as on one machine. */
+#define NARROWEST 16
 
 /* ---- what ranks have ---- */
 
@@ -165,11 +167,12 @@ static void shares_fill(const struct mpi_wave_problem *problem, const struct wav
 	}
 }
 
-/* The ranks with rows, as many as can have the minimum: those with the least shares get none. */
-static void shares_reduce(const struct mpi_wave_problem *problem, double *shares)
+/* The ranks with rows, as many as can have the minimum: those with the least shares get none.
+ * @return rounds in which all of them can have it */
+static double shares_reduce(const struct mpi_wave_problem *problem, double *shares)
 {
 	for (;;) {
-		double sum = 0;
+		double sum = 0, rounds;
 		unsigned least = 0, n = 0;
 
 		for (unsigned r = 0; r < problem->nranks; r++) {
@@ -179,23 +182,29 @@ static void shares_reduce(const struct mpi_wave_problem *problem, double *shares
 				least = r;
 		}
 		/* A row for what rounding may take. */
-		if (n < 2 || shares[least] / sum * problem->rows >= problem->minimum + 1)
-			return;
+		rounds = shares[least] / sum * problem->rows / (problem->minimum + 1);
+		if (n < 2)
+			return 1;
+		if (rounds >= 1)
+			return rounds;
 		shares[least] = 0;
 	}
 }
 
-static void rows_cut(const struct mpi_wave_problem *problem, const double *shares, size_t *first)
+static void rows_cut(const struct mpi_wave_problem *problem, const double *shares, unsigned k,
+                     size_t *first)
 {
 	double sum = 0, before = 0;
 
 	for (unsigned r = 0; r < problem->nranks; r++)
 		sum += shares[r];
 	first[0] = 0;
-	for (unsigned r = 0; r < problem->nranks; r++) {
-		before += shares[r];
-		first[r + 1] =
-		    shares[r] > 0 ? (size_t)(problem->rows * (before / sum) + 0.5) : first[r];
+	for (unsigned q = 0; q < k * problem->nranks; q++) {
+		double share = shares[q % problem->nranks];
+
+		before += share;
+		first[q + 1] =
+		    share > 0 ? (size_t)(problem->rows * (before / (k * sum)) + 0.5) : first[q];
 	}
 }
 
@@ -205,63 +214,36 @@ static size_t h_blind(const struct mpi_wave_problem *problem)
 	return problem->columns / 500 + 1;
 }
 
-/* Each rank waits for its first message. Later ones, those of later sweeps too, travel while
- * workers compute, several at once, and cost time only where they come less often than tiles end.
- */
-static double overlapped_us(const struct mpi_wave_problem *problem, const struct wave_model *given,
-                            double h)
+/* What is 0 is chosen: by the model, but messages go between ranks while workers compute. */
+static void plan_choose(const struct mpi_wave_problem *problem, const struct wave_model *given,
+                        struct mpi_wave_plan *plan)
 {
 	struct wave_model model = *given;
-	double message = problem->cd + problem->cc * h;
-	double messages = problem->columns / h * (problem->sweeps ? problem->sweeps : 1);
+	size_t h = problem->columns;
 
 	model.cd = model.cc = 0;
-	return fmax(wave_model_pipelined_time(&model, h), messages * message / MPI_WAVE_UNDER_WAY) +
-	       (problem->nranks - 1) * message;
-}
-
-/* As many tiles, and none is short: that one would cost as much as others besides its iterations.
- * Not so in a skewed space, where tiles begin anywhere. */
-static size_t even(const struct mpi_wave_problem *problem, size_t h)
-{
-	size_t tiles = (problem->columns + h - 1) / h;
-
-	return problem->skew ? h : (problem->columns + tiles - 1) / tiles;
-}
-
-/* The time hardly differs between intervals that are so near. */
-static size_t overlapped_best(const struct mpi_wave_problem *problem,
-                              const struct wave_model *model)
-{
-	double least = INFINITY;
-	size_t best = problem->columns;
-
+	model.hops = problem->nranks;
+	model.under_way = MPI_WAVE_UNDER_WAY;
+	model.hop_us = problem->cd;
+	model.hop_column_us = problem->cc;
+	/* Half of it counts twice. */
+	for (unsigned j = 0; j < model.nkinds; j++)
+		model.kinds[j].more_cd +=
+		    problem->own_us / 2 * problem->nranks / wave_model_workers(&model);
+	model.k = plan->k;
 	/* Alone nothing is gained by synchronising. */
-	for (size_t from = 1; from <= problem->columns && wave_model_workers(model) > 1;
-	     from += 1 + from / 32) {
-		size_t h = even(problem, from);
-		double us = overlapped_us(problem, model, h);
-
-		if (us < least) {
-			least = us;
-			best = h;
-		}
-	}
-	return best;
-}
-
-static void h_choose(const struct mpi_wave_problem *problem, const struct wave_model *model,
-                     struct mpi_wave_plan *plan)
-{
-	if (!plan->h)
-		plan->h = overlapped_best(problem, model);
-	plan->predicted_us = overlapped_us(problem, model, plan->h);
+	if (wave_model_workers(&model) > 1)
+		h = wave_model_choose(&model, MPI_WAVE_ROUNDS,
+		                      fmax(NARROWEST, problem->minimum + 1), &plan->k);
+	model.k = plan->k = plan->k ? plan->k : 1;
+	plan->h = plan->h ? plan->h : h;
+	plan->predicted_us = wave_model_pipelined_time(&model, plan->h);
 }
 
 int mpi_wave_deal(const struct mpi_wave_problem *problem, struct mpi_wave_plan *plan, size_t *first)
 {
 	bool known = mpi_wave_known(problem->powers, problem->nranks);
-	double *shares = calloc(problem->nranks, sizeof(*shares));
+	double *shares = calloc(problem->nranks, sizeof(*shares)), rounds;
 	struct wave_model *model = calloc(1, sizeof(*model));
 
 	if (!shares || !model) {
@@ -269,18 +251,22 @@ int mpi_wave_deal(const struct mpi_wave_problem *problem, struct mpi_wave_plan *
 		free(model);
 		return -ENOMEM;
 	}
-	*plan = (struct mpi_wave_plan){.h = problem->h};
+	*plan = (struct mpi_wave_plan){.h = problem->h, .k = problem->k};
+	if (problem->sweeps > 1 || problem->nranks < 2)
+		plan->k = 1;
 	if (known) {
 		mpi_wave_model(problem, model);
-		h_choose(problem, model, plan);
-	} else if (!plan->h) {
-		plan->h = h_blind(problem);
+		plan_choose(problem, model, plan);
 	}
+	if (!plan->h)
+		plan->h = h_blind(problem);
 	if (plan->h > problem->columns)
 		plan->h = problem->columns;
+	model->k = plan->k;
 	shares_fill(problem, known ? model : NULL, plan->h, shares);
-	shares_reduce(problem, shares);
-	rows_cut(problem, shares, first);
+	rounds = fmin(shares_reduce(problem, shares), MPI_WAVE_ROUNDS);
+	plan->k = fmax(1, fmin(plan->k, rounds));
+	rows_cut(problem, shares, plan->k, first);
 	free(shares);
 	free(model);
 	return 0;

@@ -22,10 +22,13 @@ struct front_array {
 	struct node_array node; /* `share` is HEDDLE_WHOLE where every rank has all of it */
 	enum heddle_extent extent;
 	/* What this rank computes with: */
-	struct mpi_units units; /* of the whole array */
-	char *at;               /* the first one */
-	size_t pitch;           /* bytes from a unit to the next */
-	char *copy;             /* where it is not in place; NULL: it is */
+	size_t units; /* of the array */
+	/* Of each of its ranges: the unit of the whole array that would be the first here if all
+	 * from there on were. */
+	ptrdiff_t origins[MPI_WAVE_ROUNDS];
+	char *at;     /* the first one here */
+	size_t pitch; /* bytes from a unit to the next */
+	char *copy;   /* where it is not in place; NULL: it is */
 	starpu_data_handle_t handle;
 };
 
@@ -37,8 +40,10 @@ struct front {
 	struct wave_part_shape shape;
 	unsigned narrays; /* that all have agreed on */
 	struct front_array arrays[MPI_MAXARRAYS];
-	struct mpi_units *rows; /* of each rank */
+	unsigned rounds;        /* over the ranks */
+	struct mpi_units *rows; /* rounds * nranks ranges: range q is of rank q % nranks */
 	struct mpi_wave_plan plan;
+	struct wave_range *ranges; /* this rank's */
 	struct wave_part part;
 	struct heddle_wavefront_request *request; /* NULL: none, or it has ended */
 	struct mpi_halo *coming[NSIDES], *going[NSIDES];
@@ -73,6 +78,8 @@ void front_arrays_finish(struct front *front);
 
 /* ---- wavefront_starpu.c ---- */
 
+/* Makes room for so many rounds of ranges. */
+void front_rounds_set(struct front *front, unsigned rounds);
 /* Makes the part of the rows that this rank has, without neighbours. */
 void front_part_init(struct front *front);
 

@@ -101,19 +101,28 @@ static int array_take(struct front *front, unsigned i, const struct heddle_mpi_p
 	return status;
 }
 
-/* The field wins over the variable. */
-static int tile_columns_take(struct front *front)
+static int variable_read(enum heddle_variable variable, const char *name, double *value)
 {
-	double columns = heddle_variable_number(HEDDLE_VARIABLE_WAVE_TILE_COLUMNS);
-
-	if (front->wave.tile_columns)
+	*value = heddle_variable_number(variable);
+	if (*value >= 0 && *value <= INT_MAX)
 		return 0;
-	if (columns < 0 || columns > INT_MAX)
-		return heddle_refuse(-EINVAL,
-		                     "HEDDLE_WAVE_TILE_COLUMNS: %g is not between 0 and %d",
-		                     columns, INT_MAX);
+	return heddle_refuse(-EINVAL, "%s: %g is not between 0 and %d", name, *value, INT_MAX);
+}
+
+/* Fields win over variables. */
+static int variables_take(struct front *front)
+{
+	double columns = front->wave.tile_columns, bands = front->wave.bands_per_worker;
+	int status = 0;
+
+	if (!(columns > 0))
+		status = variable_read(HEDDLE_VARIABLE_WAVE_TILE_COLUMNS,
+		                       "HEDDLE_WAVE_TILE_COLUMNS", &columns);
+	if (!status && !(bands > 0))
+		status = variable_read(HEDDLE_VARIABLE_WAVE_BANDS, "HEDDLE_WAVE_BANDS", &bands);
 	front->wave.tile_columns = columns;
-	return 0;
+	front->wave.bands_per_worker = bands;
+	return status;
 }
 
 static int front_check(struct front *front, const struct heddle_mpi_place *places)
@@ -137,7 +146,7 @@ static int front_check(struct front *front, const struct heddle_mpi_place *place
 	if (wave->nvectors > HEDDLE_WAVEFRONT_MAXVECTORS)
 		return heddle_refuse(-EINVAL, "wavefront %s over ranks: %u vectors, not 0 to %d",
 		                     front->name, wave->nvectors, HEDDLE_WAVEFRONT_MAXVECTORS);
-	status = tile_columns_take(front);
+	status = variables_take(front);
 	return status ? status : heddle_dependences_check(wave->vectors, wave->nvectors);
 }
 
@@ -164,6 +173,7 @@ static void wave_describe(const struct front *front, struct mpi_wave_description
 	                                      .columns = wave->columns,
 	                                      .sweeps = wave->sweeps,
 	                                      .tile_columns = wave->tile_columns,
+	                                      .bands = wave->bands_per_worker,
 	                                      .nvectors = wave->nvectors};
 	for (unsigned v = 0; v < wave->nvectors; v++) {
 		says->vectors[v][0] = wave->vectors[v].row;
@@ -222,30 +232,53 @@ static void part_changed(void *arg)
 	mpi_link_wake(arg);
 }
 
-/* The next rank with rows on a side. */
-static int neighbour(const struct front *front, enum wave_side side)
+/* The rank of the next range on a side of one; -1: there is none. */
+static int neighbour(const struct front *front, unsigned range, enum wave_side side)
 {
-	int step = side == ABOVE ? -1 : 1;
+	int step = side == ABOVE ? -1 : 1, n = front->rounds * front->nranks;
 
-	for (int r = (int)front->rank + step; r >= 0 && r < (int)front->nranks; r += step)
-		if (front->rows[r].count)
-			return r;
+	for (int q = (int)range + step; q >= 0 && q < n; q += step)
+		if (front->rows[q].count)
+			return q % (int)front->nranks;
 	return -1;
+}
+
+void front_rounds_set(struct front *front, unsigned rounds)
+{
+	free(front->rows);
+	free(front->ranges);
+	front->rounds = rounds;
+	front->rows = calloc(rounds * front->nranks, sizeof(*front->rows));
+	front->ranges = calloc(rounds, sizeof(*front->ranges));
+	if (!front->rows || !front->ranges)
+		mpi_link_abort(front->link, "no memory for %u rounds", rounds);
+}
+
+static void range_init(struct front *front, unsigned round)
+{
+	struct mpi_units rows = front->rows[round * front->nranks + front->rank];
+	struct wave_range *range = &front->ranges[round];
+
+	*range = (struct wave_range){.first = rows.first, .rows = rows.count};
+	for (unsigned i = 0; i < front->narrays; i++) {
+		struct front_array *array = &front->arrays[i];
+		ptrdiff_t per = array->extent == HEDDLE_ROWS ? array->node.access.per_iteration : 1;
+
+		if (!node_array_shared(&array->node))
+			range->row[i] = array->origins[round] / per;
+	}
 }
 
 void front_part_init(struct front *front)
 {
-	struct mpi_units rows = front->rows[front->rank];
-
-	front->part = (struct wave_part){
-	    .first = rows.first, .rows = rows.count, .changed = part_changed, .arg = front->link};
-	for (unsigned i = 0; i < front->narrays; i++) {
-		struct front_array *array = &front->arrays[i];
-		size_t per = array->extent == HEDDLE_ROWS ? array->node.access.per_iteration : 1;
-
-		front->wave.arrays[i].handle = array->handle;
-		front->part.row[i] = node_array_shared(&array->node) ? 0 : array->units.first / per;
-	}
+	front->part = (struct wave_part){.ranges = front->ranges,
+	                                 .nranges = front->rounds,
+	                                 .changed = part_changed,
+	                                 .arg = front->link};
+	for (unsigned i = 0; i < front->narrays; i++)
+		front->wave.arrays[i].handle = front->arrays[i].handle;
+	for (unsigned round = 0; round < front->rounds; round++)
+		range_init(front, round);
 }
 
 static void halos_open(struct front *front, enum wave_side side, unsigned peer)
@@ -262,19 +295,25 @@ static void halos_open(struct front *front, enum wave_side side, unsigned peer)
 
 static int part_begin(struct front *front)
 {
-	int status;
+	int peers[NSIDES] = {-1, -1}, status;
 
 	front_part_init(front);
-	if (!front->part.rows)
+	if (!front->ranges[0].rows)
 		return 0;
-	for (enum wave_side side = ABOVE; side < NSIDES; side++)
-		front->part.beyond[side] = neighbour(front, side) >= 0;
+	/* On a side all ranges have the same neighbour, if any. */
+	for (unsigned round = 0; round < front->rounds; round++)
+		for (enum wave_side side = ABOVE; side < NSIDES; side++) {
+			int peer = neighbour(front, round * front->nranks + front->rank, side);
+
+			front->ranges[round].beyond[side] = peer >= 0;
+			peers[side] = peer >= 0 ? peer : peers[side];
+		}
 	front->part.learn = !front->wave.tile_columns;
 	front->wave.tile_columns = front->plan.h;
 	status = wave_part_submit(&front->wave, &front->part, &front->request);
 	for (enum wave_side side = ABOVE; !status && side < NSIDES; side++)
-		if (front->part.beyond[side])
-			halos_open(front, side, neighbour(front, side));
+		if (peers[side] >= 0)
+			halos_open(front, side, peers[side]);
 	return status;
 }
 
@@ -468,7 +507,8 @@ static void stats_tell(struct front *front, struct heddle_mpi_wave_rank *ranks)
 	if (!all)
 		mpi_link_abort(front->link, "no memory for %u ranks", front->nranks);
 	front->stats.first = front->rows[front->rank].first;
-	front->stats.rows = front->rows[front->rank].count;
+	for (unsigned q = front->rank; q < front->rounds * front->nranks; q += front->nranks)
+		front->stats.rows += front->rows[q].count;
 	front->stats.us = starpu_timing_now() - front->begin_us;
 	front->own->us = front->stats.us;
 	front->own->tile_columns = front->plan.h;
@@ -525,8 +565,7 @@ static struct front *front_new(const struct heddle_wavefront *wave, MPI_Comm com
 	if (ready) {
 		front->rank = mpi_link_rank(front->link);
 		front->nranks = mpi_link_ranks(front->link);
-		front->rows = calloc(front->nranks, sizeof(*front->rows));
-		ready = front->rows;
+		front_rounds_set(front, 1);
 	}
 	if (!ready) {
 		heddle_warn("a wavefront over ranks: no memory; the run ends on all ranks");
@@ -554,6 +593,7 @@ int heddle_mpi_wavefront_run(const struct heddle_wavefront *wavefront, MPI_Comm 
 	mpi_link_close(front->link);
 	front_arrays_finish(front);
 	free(front->rows);
+	free(front->ranges);
 	free(front->own);
 	free(front);
 	return status;

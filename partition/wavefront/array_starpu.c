@@ -125,16 +125,31 @@ bool wave_array_crosses(const struct wave_array *array)
 	       (array->given.extent == HEDDLE_FIELD_HALO || array->given.extent == HEDDLE_COLUMNS);
 }
 
+/* Which of its own rows a row of the loop is. Between two ranges others have as many rows as
+ * vectors reach, at the least. */
+static size_t own_row(const struct wave_array *array, size_t row)
+{
+	unsigned r = array->nranges;
+
+	if (!r)
+		return row;
+	while (--r && row + array->above < array->ranges[r].first)
+		;
+	return row - array->ranges[r].row[array->index];
+}
+
 static uintptr_t element(const struct wave_array *array, size_t row, size_t index)
 {
 	return array->main.base +
-	       ((row - array->first) * array->main.ld + index) * array->main.elemsize;
+	       (own_row(array, row) * array->main.ld + index) * array->main.elemsize;
 }
 
 char *wave_array_place(const struct wave_array *array, size_t row, size_t column)
 {
-	return (char *)element(array, is_field(array) ? row : array->first,
-	                       column * array->given.per_iteration);
+	size_t index = column * array->given.per_iteration;
+
+	return is_field(array) ? (char *)element(array, row, index)
+	                       : (char *)array->main.base + index * array->main.elemsize;
 }
 
 void wave_array_interface(const struct wave_array *array, const struct wave_band *band,
@@ -145,10 +160,10 @@ void wave_array_interface(const struct wave_array *array, const struct wave_band
 	size_t units = array->main.units;
 
 	if (is_field(array)) {
-		base = work_array_at(&array->main, band->first - array->first);
+		base = work_array_at(&array->main, own_row(array, band->first));
 		units = band->rows;
 	} else if (array->given.extent == HEDDLE_ROWS) {
-		base = work_array_at(&array->main, (band->first - array->first) * per);
+		base = work_array_at(&array->main, own_row(array, band->first) * per);
 		units = band->rows * per;
 	}
 	work_array_interface(&array->main, base, units, interface);
@@ -243,13 +258,13 @@ starpu_data_handle_t wave_array_register_band(const struct wave_array *array,
 	pthread_once(&once, band_ops_init);
 	if (is_field(array)) {
 		work_array_interface(
-		    &array->main, work_array_at(&array->main, band->first - array->first - above),
+		    &array->main, work_array_at(&array->main, own_row(array, band->first) - above),
 		    above + band->rows + below, &whole);
 		interface.matrix = whole.matrix;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &band_ops);
 	} else if (array->given.extent == HEDDLE_ROWS) {
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->main.base + (band->first - array->first) * per *
+		                            array->main.base + own_row(array, band->first) * per *
 		                                                   array->main.elemsize,
 		                            band->rows * per, array->main.elemsize);
 	} else {

@@ -126,7 +126,7 @@ static double columns_left(const struct heddle_wavefront_request *wave)
 
 		left += (double)(strip->total - strip->done) / strip->tiles * strip->band.rows;
 	}
-	return left / (wave->end - wave->first) * wave->space.columns;
+	return left / wave->rows * wave->space.columns;
 }
 
 /* What a pause costs, or has cost on average. Where other programs disturb the workers, each tile

@@ -37,7 +37,7 @@ static struct wave_worker *worker_unknown(struct heddle_wavefront_request *wave)
 static void begin(struct heddle_wavefront_request *wave)
 {
 	if (wave->measures)
-		wave->rows_given = wave->end;
+		wave->rows_left = 0;
 	else
 		wave_begin(wave);
 	wave_release(wave);
@@ -103,8 +103,8 @@ static void worker_begin(struct wave_measurement *measurement)
 		measurement_end(measurement);
 		return;
 	}
-	wave_calibration_init(&measurement->calibration, wave->end - wave->first,
-	                      wave->space.columns, wave->space.skew, measurement->worker->host);
+	wave_calibration_init(&measurement->calibration, wave->rows, wave->space.columns,
+	                      wave->space.skew, measurement->worker->host);
 	if (wave_calibration_next(&measurement->calibration, &rows, &h))
 		sample_start(measurement, rows, h);
 }

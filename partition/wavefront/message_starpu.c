@@ -18,7 +18,7 @@ struct wave_strip *wave_strip_beside(const struct wave_strip *strip, enum wave_s
 	const struct heddle_wavefront_request *wave = strip->wave;
 	size_t index = side == ABOVE ? strip->index - 1 : strip->index + 1;
 
-	if (index < wave->nstrips)
+	if (index < wave->nstrips && wave->strips[index]->range == strip->range)
 		return wave->strips[index];
 	return wave_part_beyond(strip, side);
 }

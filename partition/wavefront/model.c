@@ -193,7 +193,8 @@ static struct chunk_times kind_chunk(const struct wave_model *model, const struc
 double wave_model_pipelined_time(const struct wave_model *model, double h)
 {
 	double widths[WAVE_MAXKINDS], around = 0, period = 0, last = 0, cycle = 0, way = 0;
-	double chunks = (double)model->k * (model->sweeps ? model->sweeps : 1), fill;
+	double chunks = (double)model->k * (model->sweeps ? model->sweeps : 1), us;
+	double hop = model->hops ? model->hop_us + h * model->hop_column_us : 0;
 
 	wave_model_balanced_widths(model, h, widths);
 	for (unsigned j = 0; j < model->nkinds; j++) {
@@ -211,13 +212,17 @@ double wave_model_pipelined_time(const struct wave_model *model, double h)
 			last = times.lag;
 		}
 	}
-	fill = around - last + way;
+	us = model->assignment_us + around - last + way;
+	around += model->hops * hop;
 	if (model->sweeps > 1 && chunks > 1 && wave_model_workers(model) > 1 && cycle > period)
 		period = cycle;
 	/* A worker's next chunk waits for the last worker's to begin. */
-	if (model->k > 1 && SLACK * around > period)
-		return model->assignment_us + fill + (chunks - 1) * SLACK * around + period;
-	return model->assignment_us + fill + chunks * period;
+	us += (chunks - 1) * (model->k > 1 && SLACK * around > period ? SLACK * around : period);
+	us += period;
+	if (!model->hops)
+		return us;
+	return fmax(us, model->columns / h * chunks * hop / model->under_way) +
+	       (model->hops - 1) * hop;
 }
 
 /* ---- choosing ---- */

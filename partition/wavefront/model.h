@@ -43,6 +43,12 @@ struct wave_model {
 	/* Beyond the paper: */
 	double skew;     /**< columns that tiles shift with every row */
 	unsigned sweeps; /**< over the whole space (0: 1) */
+	/** Messages between machines: so many in a round of one chunk a worker, each taking
+	 * hop_us and hop_column_us a column, so many under way at once. They are sent while workers
+	 * compute: only those count for which workers wait, unless they come less often than
+	 * subchunks end. 0: none. */
+	unsigned hops, under_way;
+	double hop_us, hop_column_us;
 	unsigned vector; /**< rows that kernels like at once: of several k, those are better whose
 	                      chunks are whole numbers of them (0: 1) */
 };

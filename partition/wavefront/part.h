@@ -3,7 +3,7 @@
  *
  * A part of a wavefront: some of its rows, while other processes compute those above and below. The
  * boundary to them is cut into messages as that between strips is, `tile_columns` columns each.
- * Messages of a side are counted over all sweeps, from 0.
+ * Messages of a side are counted over all ranges of rows and all sweeps, from 0.
  */
 #ifndef HEDDLE_WAVEFRONT_PART_H
 #define HEDDLE_WAVEFRONT_PART_H
@@ -20,15 +20,24 @@
 
 enum wave_side { ABOVE, BELOW, NSIDES };
 
-/** It must exist as long as the wavefront. The wavefront's tile_columns is the same everywhere, and
- * not 0. */
-struct wave_part {
+/** Rows that follow each other. */
+struct wave_range {
 	size_t first, rows; /**< at least wave_vectors_minimum_rows(), or 0 */
-	/** Rows of the loop with which the arrays begin here. Fields with halo have those around
-	 * the part that vectors reach. */
+	/** Rows of the loop with which the arrays would begin here if they had all from there on.
+	 * Fields with halo have those around the range that vectors reach. Below 0, as size_t wraps
+	 * around, where an array has other rows before these. */
 	size_t row[HEDDLE_WAVEFRONT_MAXARRAYS];
 	bool beyond[NSIDES]; /**< whether others compute rows there */
-	bool learn;          /**< costs are corrected by what tiles take */
+};
+
+/** It and its ranges must exist as long as the wavefront. The wavefront's tile_columns is the same
+ * everywhere, and not 0. */
+struct wave_part {
+	/** From above to below, with rows of others between them: each worker has one band in each.
+	 * Several only of one sweep. */
+	const struct wave_range *ranges;
+	unsigned nranges; /**< at least 1 */
+	bool learn;       /**< costs are corrected by what tiles take */
 	/** More messages can be sent, or the part has failed. Called by any thread. */
 	void (*changed)(void *arg);
 	void *arg;

@@ -25,10 +25,12 @@ struct leave {
 	unsigned pending;             /* handles */
 };
 
+/* The end of a range. */
 struct wave_frontier {
 	struct heddle_wavefront_request *wave;
 	enum wave_side side;
-	struct wave_strip *beyond; /* the strip there; its `done` counts messages that came */
+	struct wave_strip *beyond; /* the strip there; its `done` counts messages that came. NULL:
+	                              there is none */
 	struct wave_band edge;     /* the rows here that are sent there */
 	size_t going;              /* messages in all */
 	size_t ready, sent;        /* that can be sent, and were copied */
@@ -36,13 +38,20 @@ struct wave_frontier {
 	struct leave *first, **end;
 };
 
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
 struct wave_strip *wave_part_beyond(const struct wave_strip *strip, enum wave_side side)
 {
 	const struct heddle_wavefront_request *wave = strip->wave;
-	bool last = side == ABOVE ? strip->band.first == wave->first
-	                          : strip->band.first + strip->band.rows == wave->end;
+	const struct wave_range *range = &wave->ranges[strip->range];
+	bool last = side == ABOVE
+	                ? strip->band.first == range->first
+	                : strip->band.first + strip->band.rows == range->first + range->rows;
 
-	return last && wave->frontiers[side] ? wave->frontiers[side]->beyond : NULL;
+	return last && wave->frontiers[side] ? wave->frontiers[side][strip->range].beyond : NULL;
 }
 
 /* ---- messages ---- */
@@ -76,15 +85,29 @@ static void patches_copy(struct wave_frontier *frontier, const struct wave_band 
 	}
 }
 
+/* Mutex held: the strip at the frontier; NULL: none yet. */
+static struct wave_strip *frontier_strip(const struct wave_frontier *frontier)
+{
+	const struct heddle_wavefront_request *wave = frontier->wave;
+
+	for (size_t s = 0; s < wave->nstrips; s++)
+		if (wave_part_beyond(wave->strips[s], frontier->side) == frontier->beyond)
+			return wave->strips[s];
+	return NULL;
+}
+
+/* Messages go in the order of the ranges. */
 void wave_part_take(struct heddle_wavefront_request *wave, enum wave_side side, void *buffer)
 {
 	struct wave_frontier *frontier = wave->frontiers[side];
 	struct wave_strip *strip;
 
+	while (frontier->sent == frontier->going)
+		frontier++;
 	patches_copy(frontier, &frontier->edge, side, frontier->sent, buffer, false);
 	starpu_pthread_mutex_lock(&wave->mutex);
 	frontier->sent++;
-	strip = wave->nstrips ? wave->strips[side == ABOVE ? 0 : wave->nstrips - 1] : NULL;
+	strip = frontier_strip(frontier);
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	if (wave->sweeps > 1)
 		wave_strip_advance(strip);
@@ -94,14 +117,17 @@ void wave_part_take(struct heddle_wavefront_request *wave, enum wave_side side, 
 void wave_part_put(struct heddle_wavefront_request *wave, enum wave_side side, const void *buffer)
 {
 	struct wave_frontier *frontier = wave->frontiers[side];
-	struct wave_strip *beyond = frontier->beyond, *strip;
+	struct wave_strip *beyond, *strip;
 
+	while (!frontier->beyond || frontier->beyond->done == frontier->beyond->total)
+		frontier++;
+	beyond = frontier->beyond;
 	patches_copy(frontier, &beyond->band, side == ABOVE ? BELOW : ABOVE, beyond->done,
 	             (char *)buffer, true);
 	starpu_pthread_mutex_lock(&wave->mutex);
 	beyond->done++;
 	wave->nmessages++;
-	strip = wave->nstrips ? wave->strips[side == ABOVE ? 0 : wave->nstrips - 1] : NULL;
+	strip = frontier_strip(frontier);
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	if (!strip)
 		return;
@@ -116,17 +142,24 @@ void wave_part_traffic(struct heddle_wavefront_request *wave, enum wave_side sid
 	const struct wave_frontier *frontier = wave->frontiers[side];
 
 	*traffic = (struct wave_traffic){0};
-	if (frontier)
-		*traffic = (struct wave_traffic){frontier->beyond->total, frontier->going,
-		                                 frontier->bytes};
+	for (unsigned r = 0; frontier && r < wave->nranges; r++, frontier++) {
+		traffic->coming += frontier->beyond ? frontier->beyond->total : 0;
+		traffic->going += frontier->going;
+		traffic->bytes = larger(traffic->bytes, frontier->bytes);
+	}
 }
 
 size_t wave_part_ready(struct heddle_wavefront_request *wave, enum wave_side side)
 {
-	size_t ready;
+	const struct wave_frontier *frontier = wave->frontiers[side];
+	size_t ready = 0;
+	bool all = frontier;
 
 	starpu_pthread_mutex_lock(&wave->mutex);
-	ready = wave->frontiers[side]->ready;
+	for (unsigned r = 0; all && r < wave->nranges; r++, frontier++) {
+		ready += frontier->ready;
+		all = frontier->ready == frontier->going;
+	}
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	return ready;
 }
@@ -157,7 +190,7 @@ bool wave_part_holds(const struct wave_strip *strip)
 {
 	for (enum wave_side side = ABOVE; side < NSIDES; side++)
 		if (wave_part_beyond(strip, side) &&
-		    overwrites(strip, strip->wave->frontiers[side]))
+		    overwrites(strip, &strip->wave->frontiers[side][strip->range]))
 			return true;
 	return false;
 }
@@ -180,13 +213,6 @@ static void frontier_look(struct wave_frontier *frontier, const struct wave_stri
 			frontier->end = &frontier->first;
 		free(leave);
 	}
-}
-
-static const struct wave_strip *frontier_strip(const struct wave_frontier *frontier)
-{
-	const struct heddle_wavefront_request *wave = frontier->wave;
-
-	return wave->strips[frontier->side == ABOVE ? 0 : wave->nstrips - 1];
 }
 
 static void written_back(void *arg, int status)
@@ -242,7 +268,8 @@ bool wave_part_computed(const struct wave_tile *tile)
 
 	for (enum wave_side side = ABOVE; side < NSIDES; side++)
 		if (wave_part_beyond(tile->strip, side)) {
-			frontier_computed(tile->strip->wave->frontiers[side], tile);
+			frontier_computed(&tile->strip->wave->frontiers[side][tile->strip->range],
+			                  tile);
 			changed = true;
 		}
 	return changed;
@@ -252,11 +279,11 @@ bool wave_part_computed(const struct wave_tile *tile)
 static struct leave *leave_find(struct heddle_wavefront_request *wave)
 {
 	for (enum wave_side side = ABOVE; side < NSIDES; side++)
-		for (struct leave *leave = wave->frontiers[side] ? wave->frontiers[side]->first
-		                                                 : NULL;
-		     leave; leave = leave->next)
-			if (leave->message)
-				return leave;
+		for (unsigned r = 0; wave->frontiers[side] && r < wave->nranges; r++)
+			for (struct leave *leave = wave->frontiers[side][r].first; leave;
+			     leave = leave->next)
+				if (leave->message)
+					return leave;
 	return NULL;
 }
 
@@ -309,28 +336,27 @@ static size_t message_bytes(const struct heddle_wavefront_request *wave,
 }
 
 /* What lies above reaches into the part with its last rows; what lies below needs the part's. */
-static int frontier_make(struct heddle_wavefront_request *wave, enum wave_side side)
+static int frontier_init(struct heddle_wavefront_request *wave, unsigned r, enum wave_side side)
 {
+	const struct wave_range *range = &wave->ranges[r];
+	size_t end = range->first + range->rows;
 	size_t h = wave->given.tile_columns, above = wave->reach.above, below = wave->reach.below;
 	size_t come = side == ABOVE ? above : below, go = side == ABOVE ? below : above;
 	/* A row that nobody needs, if there are no others. */
 	size_t rows = come ? come : 1;
-	struct wave_band beyond = {side == ABOVE ? wave->first - rows : wave->end, rows, h};
-	struct wave_frontier *frontier = calloc(1, sizeof(*frontier));
-	size_t coming_bytes, going_bytes;
+	struct wave_band beyond = {side == ABOVE ? range->first - rows : end, rows, h};
+	struct wave_frontier *frontier = &wave->frontiers[side][r];
 
-	wave->frontiers[side] = frontier;
-	if (!frontier)
-		return -ENOMEM;
 	frontier->wave = wave;
 	frontier->side = side;
 	frontier->end = &frontier->first;
-	frontier->edge = (struct wave_band){side == ABOVE ? wave->first : wave->end - go, go, h};
+	frontier->edge = (struct wave_band){side == ABOVE ? range->first : end - go, go, h};
 	frontier->beyond = wave_strip_make(wave, NULL, &beyond);
 	if (!frontier->beyond)
 		return -ENOMEM;
 	frontier->beyond->beyond = frontier->beyond->flushed = true;
 	frontier->beyond->part = (size_t)-1;
+	frontier->beyond->range = r;
 	/* Nothing goes up for a sweep that has none after it. */
 	frontier->beyond->total =
 	    come ? frontier->beyond->tiles * (wave->sweeps - (side == BELOW)) : 0;
@@ -338,26 +364,26 @@ static int frontier_make(struct heddle_wavefront_request *wave, enum wave_side s
 	frontier->going =
 	    go ? wave_band_tiles(&wave->space, &frontier->edge) * (wave->sweeps - (side == ABOVE))
 	       : 0;
-	coming_bytes = message_bytes(wave, &frontier->beyond->band);
-	going_bytes = message_bytes(wave, &frontier->edge);
-	frontier->bytes = coming_bytes > going_bytes ? coming_bytes : going_bytes;
+	frontier->bytes = larger(message_bytes(wave, &frontier->beyond->band),
+	                         message_bytes(wave, &frontier->edge));
 	return 0;
 }
 
 void wave_part_fini(struct heddle_wavefront_request *wave)
 {
 	for (enum wave_side side = ABOVE; side < NSIDES; side++) {
-		struct wave_frontier *frontier = wave->frontiers[side];
+		for (unsigned r = 0; wave->frontiers[side] && r < wave->nranges; r++) {
+			struct wave_frontier *frontier = &wave->frontiers[side][r];
 
-		while (frontier && frontier->first) {
-			struct leave *leave = frontier->first;
+			while (frontier->first) {
+				struct leave *leave = frontier->first;
 
-			frontier->first = leave->next;
-			free(leave);
-		}
-		if (frontier)
+				frontier->first = leave->next;
+				free(leave);
+			}
 			free(frontier->beyond);
-		free(frontier);
+		}
+		free(wave->frontiers[side]);
 	}
 }
 
@@ -365,9 +391,16 @@ int wave_part_init(struct heddle_wavefront_request *wave)
 {
 	int status = 0;
 
-	for (enum wave_side side = ABOVE; wave->part && side < NSIDES && !status; side++)
-		if (wave->part->beyond[side] && wave->part->rows && wave->space.columns)
-			status = frontier_make(wave, side);
+	if (!wave->part || !wave->rows || !wave->space.columns)
+		return 0;
+	for (enum wave_side side = ABOVE; side < NSIDES && !status; side++) {
+		wave->frontiers[side] = calloc(wave->nranges, sizeof(**wave->frontiers));
+		if (!wave->frontiers[side])
+			return -ENOMEM;
+		for (unsigned r = 0; r < wave->nranges && !status; r++)
+			if (wave->ranges[r].beyond[side])
+				status = frontier_init(wave, r, side);
+	}
 	return status;
 }
 

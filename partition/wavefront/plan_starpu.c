@@ -162,22 +162,13 @@ static bool is_known(const struct heddle_wavefront_request *wave)
 	return true;
 }
 
-/* Whether more bands per worker gain nothing: over several sweeps, and where another process waits
- * for the last row or computes the first. It would wait for all bands but one. */
-static bool one_band(const struct heddle_wavefront_request *wave)
-{
-	const struct wave_part *part = wave->part;
-
-	return wave->sweeps > 1 || (part && (part->beyond[ABOVE] || part->beyond[BELOW]));
-}
-
 /* Without known costs: tiles of 1/500 of the columns, as on the clusters of the paper. */
 static void choose_blindly(struct heddle_wavefront_request *wave)
 {
 	if (!wave->tile_columns)
 		wave->tile_columns = wave->space.columns / 500 + 1;
 	if (!wave->bands_per_worker)
-		wave->bands_per_worker = one_band(wave) ? 1 : 4;
+		wave->bands_per_worker = wave->sweeps > 1 ? 1 : 4;
 }
 
 /* What an iteration costs a worker of each kind, messages included, with the widths that let
@@ -251,9 +242,10 @@ static void choose(struct heddle_wavefront_request *wave)
 
 	wave->free = !h && !k;
 	model->k = k;
-	if (!k && one_band(wave))
+	if (!k && wave->sweeps > 1)
 		model->k = 1;
-	if (wave->placement == PLACE_BY_SPEED && !(h && k))
+	/* Of a part they are given, but not who takes part. */
+	if (wave->placement == PLACE_BY_SPEED && (wave->part || !(h && k)))
 		choose_team(wave, minimum);
 	else
 		wave->tile_columns =
@@ -274,8 +266,7 @@ static void choose(struct heddle_wavefront_request *wave)
 
 static int strategy_begin(struct heddle_wavefront_request *wave)
 {
-	struct heddle_strategy_problem problem = {.n = wave->end - wave->first,
-	                                          .nworkers = wave->nworkers};
+	struct heddle_strategy_problem problem = {.n = wave->rows, .nworkers = wave->nworkers};
 	struct heddle_strategy_worker *workers = calloc(wave->nworkers, sizeof(*workers));
 	int status;
 
@@ -301,7 +292,7 @@ static int strategy_begin(struct heddle_wavefront_request *wave)
 int wave_plan(struct heddle_wavefront_request *wave)
 {
 	kinds_init(wave);
-	wave->model.rows = wave->end - wave->first;
+	wave->model.rows = wave->rows;
 	wave->model.columns = wave->space.columns;
 	wave->model.skew = wave->space.skew;
 	wave->model.sweeps = wave->sweeps;
@@ -380,18 +371,19 @@ static void update(struct heddle_wavefront_request *wave, struct wave_worker *wo
 	replan(wave, worker->stats.name, factor);
 }
 
-static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_worker *worker)
+/* What this worker takes of the rows that are shared by all: of a part, by those that have no band
+ * of the present range yet. */
+static double share_by_speed(const struct heddle_wavefront_request *wave,
+                             const struct wave_worker *worker)
 {
-	double power = 0, known = 0;
+	double known = 0;
 	unsigned nknown = 0, n = 0;
-	/* The next rank waits for a part's last row, which no band of left-over rows must delay. */
-	bool stay = wave->sweeps > 1 || wave->part;
-	size_t rows;
 
 	for (unsigned l = 0; l < wave->nworkers; l++) {
 		const struct wave_worker *other = &wave->workers[l];
 
-		if (other->excluded)
+		if (other->excluded ||
+		    (wave->part && other->dealt > wave->range && other != worker))
 			continue;
 		n++;
 		if (other->cp <= 0)
@@ -399,14 +391,25 @@ static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_
 		nknown++;
 		known += 1 / other->cp;
 	}
-	if (worker->cp <= 0 || !nknown)
-		return (wave->end - wave->first) / (wave->bands_per_worker * n) + 1;
 	/* A worker of unknown cost is taken to be as the others on average. */
-	power = known + known / nknown * (n - nknown);
-	rows = wave_model_rows(
-	    (wave->end - wave->first) / (double)wave->bands_per_worker / worker->cp / power, stay,
-	    stay ? &wave->owed : &worker->owed, wave->end - wave->rows_given,
-	    wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
+	return worker->cp <= 0 || !nknown ? 1.0 / n : 1 / worker->cp / (known / nknown * n);
+}
+
+/* A part's range has a band for each worker, and the last one has what is left: another rank waits
+ * for the last row. */
+static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_worker *worker)
+{
+	double share = share_by_speed(wave, worker);
+	bool stay = wave->sweeps > 1;
+	size_t rows;
+
+	if (wave->part)
+		rows = fmax(1, rint(wave_range_left(wave) * share));
+	else
+		rows = wave_model_rows(
+		    (double)wave->rows / wave->bands_per_worker * share, stay,
+		    stay ? &wave->owed : &worker->owed, wave->rows_left,
+		    wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
 	return worker->maximum && rows > worker->maximum ? worker->maximum : rows;
 }
 

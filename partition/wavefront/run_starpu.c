@@ -164,8 +164,14 @@ static struct wave_strip *strip_new(struct heddle_wavefront_request *wave,
 		return NULL;
 	}
 	strip->index = strip->part = wave->nstrips;
+	strip->range = wave->range;
 	wave->strips[wave->nstrips++] = strip;
 	wave->rows_given += rows;
+	wave->rows_left -= rows;
+	if (worker)
+		worker->dealt = wave->range + 1;
+	if (!wave_range_left(wave) && wave->range + 1 < wave->nranges)
+		wave->rows_given = wave->ranges[++wave->range].first;
 	if (worker ? !worker->host : any_device(wave))
 		wave_strip_register(strip);
 	return strip;
@@ -177,7 +183,7 @@ static struct wave_strip *strip_new(struct heddle_wavefront_request *wave,
 static size_t rows_of(const struct heddle_wavefront_request *wave, size_t rows)
 {
 	size_t minimum = wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors);
-	size_t left = wave->end - wave->rows_given;
+	size_t left = wave_range_left(wave);
 
 	if (rows < minimum)
 		rows = minimum;
@@ -187,13 +193,15 @@ static size_t rows_of(const struct heddle_wavefront_request *wave, size_t rows)
 /* Mutex held: equal bands that StarPU's policy places. */
 static void deal_to_stock(struct heddle_wavefront_request *wave)
 {
-	size_t bands = (size_t)wave->bands_per_worker * wave->nworkers,
-	       rows = wave->end - wave->first;
+	size_t bands = (size_t)wave->bands_per_worker * wave->nworkers / wave->nranges,
+	       left = bands;
 
-	for (size_t b = 0; b < bands && wave->rows_given < wave->end && !wave->status; b++)
-		strip_new(wave, NULL,
-		          b + 1 == bands ? wave->end - wave->rows_given
-		                         : rows_of(wave, rows / bands + (b < rows % bands)));
+	while (wave->rows_left && !wave->status) {
+		size_t rows = (wave_range_left(wave) + left - 1) / left;
+
+		strip_new(wave, NULL, rows_of(wave, rows));
+		left = wave->rows_given == wave->ranges[wave->range].first ? bands : left - 1;
+	}
 }
 
 /* Mutex held: several sweeps go over bands that stay where they are. So all are dealt out
@@ -205,12 +213,12 @@ static void deal_at_once(struct heddle_wavefront_request *wave)
 
 	while (wave_team_pop(&wave->team, &order[n]))
 		n++;
-	for (unsigned l = 0; n && !wave->status && wave->rows_given < wave->end; l++) {
+	for (unsigned l = 0; n && !wave->status && wave->rows_left; l++) {
 		struct wave_worker *worker = &wave->workers[order[l % n]];
 		size_t rows = wave_worker_width(wave, worker, &asked);
 
 		if (l + 1 >= n * wave->bands_per_worker)
-			rows = wave->end - wave->rows_given;
+			rows = wave_range_left(wave);
 		strip_new(wave, worker, rows_of(wave, rows));
 	}
 }
@@ -220,7 +228,7 @@ static void deal_in_turn(struct heddle_wavefront_request *wave)
 {
 	unsigned refused[STARPU_NMAXWORKERS], nrefused = 0, l;
 
-	while (wave->rows_given < wave->end && !wave->status && wave_team_pop(&wave->team, &l)) {
+	while (wave->rows_left && !wave->status && wave_team_pop(&wave->team, &l)) {
 		struct wave_worker *worker = &wave->workers[l];
 		struct wave_strip *strip;
 		bool asked;
@@ -293,7 +301,7 @@ static bool worker_offer(struct wave_strip *strip)
 	struct wave_worker *worker = strip->owner;
 
 	if (wave->placement == PLACE_BY_STOCK || wave->sweeps > 1 || worker->waiting ||
-	    wave->rows_given == wave->end)
+	    !wave->rows_left)
 		return false;
 	worker->waiting = true;
 	wave_team_push(&wave->team, worker->index, worker->cp > 0 ? 1 / worker->cp : 0);
@@ -459,9 +467,11 @@ static void strip_flush(struct wave_strip *strip)
  * beside it read its rows in main memory, which are written back with it, and its messages. */
 static bool may_flush(struct wave_strip *strip)
 {
+	const struct wave_range *range = strip ? &strip->wave->ranges[strip->range] : NULL;
+
 	if (!strip || strip->flushed || strip->done < strip->total)
 		return false;
-	if (strip->band.first + strip->band.rows < strip->wave->end &&
+	if (strip->band.first + strip->band.rows < range->first + range->rows &&
 	    !wave_strip_beside(strip, BELOW))
 		return false;
 	for (enum wave_side side = ABOVE; side < NSIDES; side++) {
@@ -504,7 +514,7 @@ static void strip_finished(struct wave_strip *strip)
 	if (strip->asked)
 		heddle_strategy_completed(wave->blocks, strip->owner->index, strip->asked,
 		                          strip->us);
-	deal = wave->blocks && wave->team.n && wave->rows_given < wave->end;
+	deal = wave->blocks && wave->team.n && wave->rows_left;
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	if (deal)
 		strips_deal(wave);
@@ -644,7 +654,7 @@ static bool is_complete(const struct heddle_wavefront_request *wave)
 	for (size_t s = 0; s < wave->nstrips; s++)
 		if (wave->strips[s]->done < wave->strips[s]->total)
 			return false;
-	return wave->rows_given == wave->end;
+	return !wave->rows_left;
 }
 
 static void wave_end(struct heddle_wavefront_request *wave)

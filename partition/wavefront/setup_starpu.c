@@ -55,7 +55,7 @@ static bool worker_holds(const struct heddle_wavefront_request *wave, int id)
 
 	if (starpu_worker_get_type(id) == STARPU_CPU_WORKER || total < 0 ||
 	    (wave->sweeps == 1 && wave->placement != PLACE_BY_STOCK) ||
-	    (double)row_bytes(wave) * (wave->end - wave->first) <= total / 2)
+	    (double)row_bytes(wave) * wave->rows <= total / 2)
 		return true;
 	heddle_warn("wavefront %s: worker %d is left out: half its memory is less than the arrays",
 	            wave->name, id);
@@ -276,8 +276,13 @@ static int space_init(struct heddle_wavefront_request *wave)
 	    .skew = wave_vectors_skew(wave->vectors, n),
 	};
 	wave->reach = wave_vectors_reach(wave->vectors, n);
-	wave->first = wave->rows_given = wave->part ? wave->part->first : 0;
-	wave->end = wave->part ? wave->first + wave->part->rows : given->rows;
+	wave->whole_range.rows = given->rows;
+	wave->ranges = wave->part ? wave->part->ranges : &wave->whole_range;
+	wave->nranges = wave->part ? wave->part->nranges : 1;
+	wave->rows_given = wave->ranges[0].first;
+	for (unsigned r = 0; r < wave->nranges; r++)
+		wave->rows += wave->ranges[r].rows;
+	wave->rows_left = wave->rows;
 	return 0;
 }
 
@@ -287,10 +292,15 @@ static int arrays_init(struct heddle_wavefront_request *wave)
 	struct heddle_wavefront here = wave->given;
 	int status = 0;
 
-	here.rows = wave->end - wave->first;
+	here.rows = wave->rows;
 	for (unsigned i = 0; i < wave->given.narrays && !status; i++) {
-		status = wave_array_init(&wave->arrays[i], &here, i, wave->name);
-		wave->arrays[i].first = wave->part ? wave->part->row[i] : 0;
+		struct wave_array *array = &wave->arrays[i];
+
+		status = wave_array_init(array, &here, i, wave->name);
+		array->ranges = wave->ranges;
+		array->nranges = wave->nranges;
+		array->index = i;
+		array->above = wave->reach.above;
 	}
 	return status ? status : work_arrays_check_overlap(&arrays);
 }
@@ -355,7 +365,7 @@ static int variable_read(enum heddle_variable variable, const char *name, size_t
 static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_wavefront *given,
                      const struct wave_part *part)
 {
-	size_t k = given->bands_per_worker;
+	size_t k = part ? part->nranges : given->bands_per_worker;
 	int status = 0;
 
 	wave->given = *given;
@@ -420,7 +430,7 @@ static int array_sample(struct wave_array *sample, const struct wave_array *arra
 
 	*sample = *array;
 	sample->whole = NULL;
-	sample->first = 0;
+	sample->nranges = 0;
 	switch (array->given.extent) {
 	case HEDDLE_ALL:
 		return 0;
@@ -474,7 +484,9 @@ wave_make_sample(struct heddle_wavefront_request *whole, const struct wave_worke
 	memcpy(sample->vectors, whole->vectors, sizeof(sample->vectors));
 	sample->space = whole->space;
 	sample->space.vectors = sample->vectors;
-	sample->space.rows = sample->end = rows;
+	sample->space.rows = sample->rows = sample->rows_left = sample->whole_range.rows = rows;
+	sample->ranges = &sample->whole_range;
+	sample->nranges = 1;
 	sample->space.columns = columns;
 	sample->reach = whole->reach;
 	sample->sweeps = 1;

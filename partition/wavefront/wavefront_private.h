@@ -47,7 +47,9 @@
 struct wave_array {
 	struct heddle_wave_array given; /* per_iteration at least 1 */
 	struct work_array main;
-	size_t first;               /* row of the loop that it begins with */
+	const struct wave_range *ranges; /* whose rows it has, each with the `above` before it */
+	unsigned nranges, index;         /* its own in theirs; 0 ranges: a sample's */
+	size_t above;
 	starpu_data_handle_t whole; /* shared by all devices; NULL until needed */
 };
 
@@ -69,6 +71,7 @@ struct wave_worker {
 	unsigned implementation;
 	unsigned depth; /* tiles of a strip it may have in flight */
 	double owed;    /* rows that rounding has kept from its bands so far */
+	unsigned dealt; /* ranges of rows until the latest that it has a band of */
 	size_t maximum; /* rows of a band that its memory holds, 0: no bound */
 	unsigned in_flight;
 	double busy_since_us, last_done_us;
@@ -96,6 +99,7 @@ struct wave_strip {
 	struct heddle_wavefront_request *wave;
 	struct wave_band band;
 	size_t index;
+	unsigned range;            /* that its rows are of */
 	struct wave_worker *owner; /* NULL until StarPU's policy has placed it */
 	size_t tiles;              /* of one sweep */
 	size_t total;              /* of all sweeps */
@@ -150,9 +154,12 @@ struct heddle_wavefront_request {
 	char *name; /* a sample's is that of the whole */
 	struct heddle_dependence vectors[WAVE_MAXVECTORS];
 	struct wave_space space;
-	size_t first, end;                       /* rows that are computed here */
+	size_t rows;                     /* that are computed here */
+	const struct wave_range *ranges; /* of them */
+	struct wave_range whole_range;   /* the only one if all are */
+	unsigned nranges;
 	const struct wave_part *part;            /* NULL: all are */
-	struct wave_frontier *frontiers[NSIDES]; /* to rows that are computed elsewhere */
+	struct wave_frontier *frontiers[NSIDES]; /* of each range, to rows elsewhere; NULL: none */
 	struct wave_reach reach;
 	size_t sweeps;
 	struct wave_array arrays[WAVE_MAXARRAYS];
@@ -176,7 +183,9 @@ struct heddle_wavefront_request {
 	unsigned bands_per_worker;
 	size_t nstrips, room;
 	struct wave_strip **strips;
-	size_t rows_given;
+	unsigned range;    /* of which the next band is */
+	size_t rows_given; /* row of the loop that it begins with */
+	size_t rows_left;  /* for it and those after it */
 	double owed;       /* several sweeps: rows that rounding has kept from bands so far */
 	size_t references; /* tiles and outputs under way, and one while it starts */
 	/* Several sweeps: bands are about to be dealt again. Until strips are cut that is one of
@@ -202,6 +211,14 @@ struct heddle_wavefront_request {
 	bool measures;                          /* and does nothing else */
 	bool over;                              /* a part: it has ended */
 };
+
+/* Mutex held: rows of the present range that no band has yet. */
+static inline size_t wave_range_left(const struct heddle_wavefront_request *wave)
+{
+	const struct wave_range *range = &wave->ranges[wave->range];
+
+	return range->first + range->rows - wave->rows_given;
+}
 
 /* ---- array_starpu.c ---- */
 

@@ -27,12 +27,12 @@ static void wave_start(void *work)
 {
 	struct heddle_wavefront_request *wave = work;
 
-	if (wave->end > wave->first && wave->space.columns) {
+	if (wave->rows && wave->space.columns) {
 		wave_calibrate(wave);
 		return;
 	}
 	wave->start_us = starpu_timing_now();
-	wave->rows_given = wave->end;
+	wave->rows_left = 0;
 	wave_release(wave);
 }
 

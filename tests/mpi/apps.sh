@@ -25,7 +25,8 @@ expect 0 'verified' ranks 3 "$apps/boxfilter/boxfilter" --mpi --verify --size 30
 expect 0 'verified' ranks 4 "$apps/mandelbrot/mandelbrot" --mpi --verify --size 300
 # Wavefronts; with one rank, and with more ranks than rows.
 expect 0 'verified' ranks 4 "$apps/strmatch/strmatch" --mpi --verify --size 2000
-expect 0 'verified' ranks 3 "$apps/floyd/floyd" --mpi --verify --size 400 --channels 3 --h 50
+expect 0 'verified' ranks 3 "$apps/floyd/floyd" --mpi --verify --size 400 --channels 3 --h 50 --k 4
+expect 0 'verified' ranks 3 "$apps/strmatch/strmatch" --mpi --verify --size 3000 --k 5
 expect 0 'verified' ranks 2 "$apps/heat2d/heat2d" --mpi --verify --size 200 --sweeps 10
 expect 0 'verified' ranks 4 "$apps/heat2d/heat2d" --mpi --verify --size 3 --sweeps 4
 # Boundaries of a device, under a policy that follows speeds, and one of StarPU's that places bands.
@@ -33,7 +34,7 @@ for policy in hdss dmda; do
 	STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 expect 0 'verified' ranks 2 "$apps/heat2d/heat2d" \
 		--mpi --verify --sched "$policy" --size 100 --sweeps 4 --h 20 --k 2 --reps 1
 	STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 expect 0 'verified' ranks 2 "$apps/floyd/floyd" \
-		--mpi --verify --sched "$policy" --size 200 --h 20 --reps 1
+		--mpi --verify --sched "$policy" --size 200 --h 20 --k 3 --reps 1
 done
 expect 0 'verified' ranks 1 "$apps/strmatch/strmatch" --mpi --verify --size 500
 expect 0 'verified' ranks 2 "$apps/floyd/floyd" --mpi --verify --size 0

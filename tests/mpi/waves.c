@@ -246,15 +246,19 @@ static void program_expect(struct program *program)
 static void ranks_check(const struct program *program, const struct heddle_mpi_wave_rank *ranks,
                         const struct heddle_wavefront_stats *stats)
 {
-	size_t next = 0, own = 0, want;
+	size_t next = 0, all = 0, own = 0, want;
 
+	/* Of several bands a worker the first ones come first. */
 	for (int r = 0; r < nranks; r++) {
-		if (ranks[r].rows && ranks[r].first != next)
+		if (ranks[r].rows &&
+		    (stats->bands_per_worker == 1 ? ranks[r].first != next : ranks[r].first < next))
 			wrong("the first row of a rank", r);
-		next += ranks[r].rows;
+		next = ranks[r].first +
+		       (stats->bands_per_worker == 1 ? ranks[r].rows : ranks[r].rows > 0);
+		all += ranks[r].rows;
 	}
-	if (program->rows && program->columns && next != program->rows)
-		wrong("rows of all ranks", next);
+	if (program->rows && program->columns && all != program->rows)
+		wrong("rows of all ranks", all);
 	for (unsigned w = 0; w < stats->nworkers; w++)
 		own += stats->workers[w].iterations;
 	want = ranks[rank].rows * program->columns * program->sweeps;
@@ -374,6 +378,8 @@ static void differ(const char *what, struct heddle_wavefront *wave, struct heddl
 		wave->sweeps--;
 	else if (!strcmp(what, "tiles"))
 		wave->tile_columns = 7;
+	else if (!strcmp(what, "bands"))
+		wave->bands_per_worker = 2;
 	else if (!strcmp(what, "vector"))
 		wave->vectors[0].column = 2;
 	else if (!strcmp(what, "vectors"))

@@ -36,6 +36,7 @@ refused() {
 refused rows 'rows: 150 on rank 0 and 149 on rank 1'
 refused sweeps 'sweeps: 2 on rank 0 and 1 on rank 1'
 refused tiles 'columns of a tile: 8 on rank 0 and 7 on rank 1'
+refused bands 'bands per worker: 0 on rank 0 and 2 on rank 1'
 refused vector 'dependence 0 is (sweep 0, row 0, column 1) on rank 0 and (sweep 0, row 0, column 2)'
 refused backwards 'rank 1 on .* refuses its wavefront: Invalid argument'
 refused codelet 'the codelet is "fails" on rank 0 and "other" on rank 1'

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Parts of a wavefront in one process: each has memory of its own, and the test carries the
- * messages between them, as ranks do.
+ * messages between them, as ranks do. A part may have several ranges of rows: then messages go from
+ * the last part to the first, too.
  */
 #include "config.h"
 
@@ -17,7 +18,7 @@
 #include "partition/wavefront/part.h"
 #include "tests/unit/test.h"
 
-enum { MOST = 3, ROUNDS = 30 };
+enum { MOST = 3, RANGES = 4, ROUNDS = 40 };
 
 static bool brief; /* HEDDLE_TEST_SHORT: fewer rounds */
 
@@ -59,10 +60,10 @@ static struct starpu_codelet codelet = {.cpu_funcs = {compute}, .name = "parts"}
 
 struct piece {
 	struct wave_part part;
+	struct wave_range ranges[RANGES];
 	struct heddle_wavefront_request *request;
 	uint32_t *field, *state;
 	starpu_data_handle_t handles[2];
-	size_t first, rows;  /* that `field` has */
 	size_t sent[NSIDES]; /* messages */
 	struct wave_traffic traffic[NSIDES];
 	bool released;
@@ -73,30 +74,40 @@ static void changed(void *arg)
 	(void)arg;
 }
 
+/* Adds rows to a part, those around them too. All rows before them are others'. */
+static void range_add(struct piece *piece, const struct heddle_wavefront *wave,
+                      const uint32_t *field, size_t first, size_t rows, size_t *room)
+{
+	size_t bytes = wave->columns * sizeof(*field), begin = first - (first > 0);
+	size_t end = first + rows + (first + rows < wave->rows);
+
+	piece->ranges[piece->part.nranges++] =
+	    (struct wave_range){.first = first,
+	                        .rows = rows,
+	                        .row = {begin - *room, 0},
+	                        .beyond = {first > 0, first + rows < wave->rows}};
+	piece->field = realloc(piece->field, (*room + end - begin) * bytes);
+	memcpy((char *)piece->field + *room * bytes, (const char *)field + begin * bytes,
+	       (end - begin) * bytes);
+	*room += end - begin;
+}
+
 static void piece_begin(struct piece *piece, const struct heddle_wavefront *whole,
-                        const uint32_t *field, const uint32_t *state, size_t first, size_t rows)
+                        const uint32_t *state, size_t room)
 {
 	struct heddle_wavefront wave = *whole;
-	size_t columns = wave.columns, end = first + rows + 1;
+	size_t columns = wave.columns;
 
-	*piece = (struct piece){.first = first ? first - 1 : 0};
-	piece->rows = (end < wave.rows ? end : wave.rows) - piece->first;
-	piece->field = malloc(piece->rows * columns * sizeof(*field));
 	piece->state = malloc(columns * sizeof(*state));
-	memcpy(piece->field, field + piece->first * columns,
-	       piece->rows * columns * sizeof(*field));
 	memcpy(piece->state, state, columns * sizeof(*state));
 	starpu_matrix_data_register(&piece->handles[0], STARPU_MAIN_RAM, (uintptr_t)piece->field,
-	                            columns, columns, piece->rows, sizeof(*field));
+	                            columns, columns, room, sizeof(*piece->field));
 	starpu_vector_data_register(&piece->handles[1], STARPU_MAIN_RAM, (uintptr_t)piece->state,
 	                            columns, sizeof(*state));
 	for (int a = 0; a < 2; a++)
 		wave.arrays[a].handle = piece->handles[a];
-	piece->part = (struct wave_part){.first = first,
-	                                 .rows = rows,
-	                                 .row = {piece->first, 0},
-	                                 .beyond = {first > 0, first + rows < wave.rows},
-	                                 .changed = changed};
+	piece->part.ranges = piece->ranges;
+	piece->part.changed = changed;
 	assert_int_equal(wave_part_submit(&wave, &piece->part, &piece->request), 0);
 	for (enum wave_side side = ABOVE; side < NSIDES; side++)
 		wave_part_traffic(piece->request, side, &piece->traffic[side]);
@@ -107,15 +118,18 @@ static bool carry(struct piece *pieces, int n)
 {
 	bool over = true;
 
-	for (int p = 0; p + 1 < n; p++) {
-		struct piece *ends[NSIDES] = {&pieces[p + 1], &pieces[p]}; /* BELOW: of the upper */
+	for (int p = 0; p < n; p++) {
+		/* BELOW: of the upper. */
+		struct piece *ends[NSIDES] = {&pieces[(p + 1) % n], &pieces[p]};
 
 		for (enum wave_side side = ABOVE; side < NSIDES; side++) {
 			struct piece *from = ends[side], *to = ends[!side];
 			char *buffer = malloc(from->traffic[side].bytes + 1);
 
 			assert_int_equal(from->traffic[side].going, to->traffic[!side].coming);
-			assert_int_equal(from->traffic[side].bytes, to->traffic[!side].bytes);
+			if (from->traffic[side].going)
+				assert_int_equal(from->traffic[side].bytes,
+				                 to->traffic[!side].bytes);
 			while (from->sent[side] < wave_part_ready(from->request, side)) {
 				wave_part_take(from->request, side, buffer);
 				wave_part_put(to->request, !side, buffer);
@@ -130,38 +144,46 @@ static bool carry(struct piece *pieces, int n)
 
 static void piece_end(struct piece *piece, uint32_t *field, uint32_t *state, size_t columns)
 {
-	size_t ghosts = piece->part.first - piece->first;
-
 	assert_int_equal(heddle_wavefront_wait(piece->request, NULL), 0);
 	for (int a = 0; a < 2; a++)
 		starpu_data_unregister(piece->handles[a]);
-	memcpy(field + piece->part.first * columns, piece->field + ghosts * columns,
-	       piece->part.rows * columns * sizeof(*field));
+	for (unsigned r = 0; r < piece->part.nranges; r++) {
+		const struct wave_range *range = &piece->ranges[r];
+
+		memcpy(field + range->first * columns,
+		       piece->field + (range->first - range->row[0]) * columns,
+		       range->rows * columns * sizeof(*field));
+	}
 	memcpy(state, piece->state, columns * sizeof(*state));
 	free(piece->field);
 	free(piece->state);
 }
 
-/* The whole wavefront by so many parts; fills the field and the state with the results. */
-static void run_parts(const struct heddle_wavefront *wave, int n, uint32_t *field, uint32_t *state,
-                      unsigned *seed)
+/* The whole wavefront by so many parts of so many ranges; fills the field and the state with the
+ * results. */
+static void run_parts(const struct heddle_wavefront *wave, int n, int ranges, uint32_t *field,
+                      uint32_t *state, unsigned *seed)
 {
-	struct piece pieces[MOST];
-	size_t first = 0;
+	struct piece pieces[MOST] = {{.request = NULL}};
+	size_t first = 0, room[MOST] = {0};
 
-	for (int p = 0; p < n; p++) {
+	for (int q = 0; q < n * ranges; q++) {
 		size_t left = wave->rows - first, rows = left;
 
-		/* Two for each part at least. */
-		if (p + 1 < n)
-			rows = 2 + rand_r(seed) % (left - 2 * (n - p) + 1);
-		piece_begin(&pieces[p], wave, field, state, first, rows);
+		/* Two for each at least. */
+		if (q + 1 < n * ranges)
+			rows = 2 + rand_r(seed) % (left - 2 * (n * ranges - q) + 1) %
+			               (2 * wave->rows / (n * ranges));
+		range_add(&pieces[q % n], wave, field, first, rows, &room[q % n]);
 		first += rows;
 	}
+	for (int p = 0; p < n; p++)
+		piece_begin(&pieces[p], wave, state, room[p]);
 	while (!carry(pieces, n))
 		usleep(50);
 	for (int p = 0; p < n; p++)
 		wave_part_release(pieces[p].request);
+	/* The last one has the last state. */
 	for (int p = 0; p < n; p++)
 		piece_end(&pieces[p], field, state, wave->columns);
 }
@@ -173,8 +195,9 @@ static void test_parts(void **unused)
 
 	for (int round = 0; round < rounds; round++) {
 		int n = 1 + rand_r(&seed) % MOST;
-		size_t rows = 2 * n + rand_r(&seed) % 60, columns = 1 + rand_r(&seed) % 90;
-		size_t sweeps = rand_r(&seed) % 2 ? 1 : 1 + rand_r(&seed) % 5;
+		size_t sweeps = rand_r(&seed) % 3 ? 1 : 1 + rand_r(&seed) % 5;
+		int ranges = sweeps > 1 || n == 1 ? 1 : 1 + rand_r(&seed) % RANGES;
+		size_t rows = 2 * n * ranges + rand_r(&seed) % 60, columns = 1 + rand_r(&seed) % 90;
 		bool writes = sweeps == 1;
 		uint32_t *field = malloc(2 * rows * columns * sizeof(*field));
 		uint32_t *state = malloc(2 * columns * sizeof(*state));
@@ -195,8 +218,7 @@ static void test_parts(void **unused)
 		    .arrays = {{.mode = STARPU_RW, .extent = HEDDLE_FIELD_HALO},
 		               {.mode = writes ? STARPU_RW : STARPU_R, .extent = HEDDLE_COLUMNS}},
 		    .arg = &writes,
-		    .tile_columns = 1 + rand_r(&seed) % (columns < 20 ? columns : 20),
-		    .bands_per_worker = 1 + rand_r(&seed) % 3};
+		    .tile_columns = 1 + rand_r(&seed) % (columns < 20 ? columns : 20)};
 
 		for (size_t e = 0; e < rows * columns; e++)
 			want[e] = field[e] = rand_r(&seed);
@@ -207,7 +229,7 @@ static void test_parts(void **unused)
 				for (size_t j = 0; j < columns; j++)
 					iterate(&want[i * columns + j], columns, &end[j], i, j,
 					        rows, columns, writes);
-		run_parts(&wave, n, field, state, &seed);
+		run_parts(&wave, n, ranges, field, state, &seed);
 		assert_memory_equal(field, want, rows * columns * sizeof(*field));
 		assert_memory_equal(state, end, columns * sizeof(*state));
 		free(field);
@@ -231,9 +253,11 @@ static void test_stopped(void **unused)
 	               {.mode = STARPU_R, .extent = HEDDLE_COLUMNS}},
 	    .arg = &writes,
 	    .tile_columns = 5};
-	struct piece piece;
+	struct piece piece = {.request = NULL};
+	size_t room = 0;
 
-	piece_begin(&piece, &wave, field, state, 10, 20);
+	range_add(&piece, &wave, field, 10, 20, &room);
+	piece_begin(&piece, &wave, state, room);
 	wave_part_stop(piece.request, -ECANCELED);
 	assert_int_equal(wave_part_status(piece.request), -ECANCELED);
 	wave_part_release(piece.request);

@@ -35,6 +35,7 @@ static struct mpi_wave_problem experiment(int number, struct mpi_wave_power *pow
 	                                 .columns = number == 2 ? 16000 : 20000,
 	                                 .sweeps = 1,
 	                                 .minimum = 1,
+	                                 .k = 1,
 	                                 .cd = 99,
 	                                 .cc = number == 2 ? 0.65 : 0.69,
 	                                 .nranks = twins + kids,
@@ -120,6 +121,7 @@ static void test_overlap(void **state)
 	                                   .sweeps = 1,
 	                                   .minimum = 1,
 	                                   .h = 5,
+	                                   .k = 1,
 	                                   .cd = 400,
 	                                   .cc = 2,
 	                                   .nranks = 10,
@@ -159,8 +161,13 @@ static void test_even(void **state)
 {
 	static const struct wave_tile_cost cost = {.us = 5, .row = 0.019, .iteration = 0.00037};
 	struct mpi_wave_power powers[2] = {{0}};
-	struct mpi_wave_problem problem = {
-	    .sweeps = 1, .minimum = 1, .cd = 60, .cc = 0.004, .nranks = 2, .powers = powers};
+	struct mpi_wave_problem problem = {.sweeps = 1,
+	                                   .minimum = 1,
+	                                   .k = 1,
+	                                   .cd = 60,
+	                                   .cc = 0.004,
+	                                   .nranks = 2,
+	                                   .powers = powers};
 	size_t first[3], most = 0;
 
 	for (unsigned r = 0; r < 2; r++)
@@ -199,6 +206,7 @@ static void test_pool(void **state)
 		                                   .columns = 1000,
 		                                   .sweeps = 1,
 		                                   .minimum = 1,
+		                                   .k = 1,
 		                                   .cd = 100,
 		                                   .nranks = 2,
 		                                   .powers = pooled};
@@ -268,6 +276,7 @@ static struct mpi_wave_problem random_problem(struct mpi_wave_power *powers, uns
 	                                   .skew = rand_r(seed) % 3,
 	                                   .minimum = 1 + rand_r(seed) % 8,
 	                                   .h = rand_r(seed) % 3 ? 0 : 1 + rand_r(seed) % 99,
+	                                   .k = rand_r(seed) % 3 ? 0 : 1 + rand_r(seed) % 70,
 	                                   .cd = rand_r(seed) % 100000,
 	                                   .cc = rand_r(seed) % 100 / 10.0,
 	                                   .nranks = 1 + rand_r(seed) % MOST,
@@ -289,7 +298,8 @@ static void test_random(void **state)
 {
 	unsigned seed = test_seed();
 	struct mpi_wave_power powers[MOST];
-	size_t first[MOST + 1];
+	static size_t first[MPI_WAVE_ROUNDS * MOST + 1];
+	unsigned several = 0;
 
 	for (int round = 0; round < 2000; round++) {
 		struct mpi_wave_problem problem = random_problem(powers, &seed);
@@ -298,15 +308,62 @@ static void test_random(void **state)
 		assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
 		assert_in_range(plan.h, 1, problem.columns);
 		assert_true(plan.predicted_us > 0 && isfinite(plan.predicted_us));
+		assert_in_range(plan.k, 1, problem.sweeps > 1 ? 1 : MPI_WAVE_ROUNDS);
+		assert_true(!problem.k || plan.k <= problem.k);
+		several += plan.k > 1;
 		assert_int_equal(first[0], 0);
-		assert_int_equal(first[problem.nranks], problem.rows);
-		for (unsigned r = 0; r < problem.nranks; r++) {
-			size_t rows = first[r + 1] - first[r];
+		assert_int_equal(first[plan.k * problem.nranks], problem.rows);
+		for (unsigned q = 0; q < plan.k * problem.nranks; q++) {
+			size_t rows = first[q + 1] - first[q], of = q % problem.nranks;
 
-			assert_true(first[r] <= first[r + 1]);
+			assert_true(first[q] <= first[q + 1]);
 			assert_true(!rows || rows >= problem.minimum || rows == problem.rows);
+			/* As much in each round, a row more or less. */
+			assert_true(rows + first[of] + 1 >= first[of + 1] &&
+			            rows + first[of] <= first[of + 1] + 1);
 		}
 	}
+	assert_true(several > 100);
+}
+
+/* Two ranks of one core: with one band each the second one waits for a large tile of the first, or
+ * there are many tiles. With several rounds both begin soon. */
+static void test_several_rounds(void **state)
+{
+	static const struct wave_tile_cost cost = {.us = 5, .row = 0.014, .iteration = 0.0004};
+	struct mpi_wave_power powers[2] = {{0}};
+	struct mpi_wave_problem problem = {.rows = 24000,
+	                                   .columns = 24000,
+	                                   .sweeps = 1,
+	                                   .minimum = 1,
+	                                   .cd = 30,
+	                                   .cc = 0.004,
+	                                   .nranks = 2,
+	                                   .powers = powers};
+	double ideal = 24000. * 24000 * cost.iteration / 2;
+	size_t first[2 * MPI_WAVE_ROUNDS + 1];
+	struct mpi_wave_plan plan, one;
+
+	for (unsigned r = 0; r < 2; r++)
+		mpi_wave_power_add(&powers[r], "core", &cost);
+	assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
+	problem.k = 1;
+	assert_int_equal(mpi_wave_deal(&problem, &one, first), 0);
+	print_message("h %zu, k %u: %.3f of what iterations take; with k 1 h %zu: %.3f\n", plan.h,
+	              plan.k, plan.predicted_us / ideal, one.h, one.predicted_us / ideal);
+	assert_int_equal(one.k, 1);
+	assert_true(plan.k > 1 && plan.predicted_us < 1.03 * ideal);
+	assert_true(one.predicted_us > 1.05 * ideal);
+	/* Messages that take too long: who has the first band of a round waits for the last. */
+	problem.k = 0;
+	problem.cd = 1e6;
+	assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
+	assert_int_equal(plan.k, 1);
+	/* No rank has less than the minimum in a round. */
+	problem.k = 50;
+	problem.minimum = 1000;
+	assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
+	assert_int_equal(plan.k, 11);
 }
 
 /* With messages that cost nothing, and iterations alone, rows are as speeds are. */
@@ -314,7 +371,7 @@ static void test_proportion(void **state)
 {
 	unsigned seed = test_seed();
 	struct mpi_wave_power powers[MOST];
-	size_t first[MOST + 1];
+	static size_t first[MPI_WAVE_ROUNDS * MOST + 1];
 
 	for (int round = 0; round < 300; round++) {
 		struct mpi_wave_problem problem = random_problem(powers, &seed);
@@ -322,6 +379,7 @@ static void test_proportion(void **state)
 		double power[MOST], sum = 0;
 
 		problem.rows = 100000;
+		problem.k = 1;
 		memset(powers, 0, sizeof(powers));
 		for (unsigned r = 0; r < problem.nranks; r++) {
 			struct wave_tile_cost cost = {.iteration =
@@ -370,11 +428,12 @@ static void test_agreement(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_paper),     cmocka_unit_test(test_several_workers),
-	    cmocka_unit_test(test_overlap),   cmocka_unit_test(test_unknown),
-	    cmocka_unit_test(test_random),    cmocka_unit_test(test_proportion),
-	    cmocka_unit_test(test_pool),      cmocka_unit_test(test_pool_order),
-	    cmocka_unit_test(test_agreement), cmocka_unit_test(test_even)};
+	    cmocka_unit_test(test_paper),         cmocka_unit_test(test_several_workers),
+	    cmocka_unit_test(test_overlap),       cmocka_unit_test(test_unknown),
+	    cmocka_unit_test(test_random),        cmocka_unit_test(test_proportion),
+	    cmocka_unit_test(test_pool),          cmocka_unit_test(test_pool_order),
+	    cmocka_unit_test(test_agreement),     cmocka_unit_test(test_even),
+	    cmocka_unit_test(test_several_rounds)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
