@@ -4,15 +4,15 @@
 #include "config.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "partition/mpi/halo_mpi.h"
 
-/* All versions of MPI send so much at once. */
-#define SHORT_BYTES 1024
-/* After so many looks a send wants the other rank to look, too: MPICH may keep the answer to a long
- * message until then, and who has received all sleeps until it is rung. */
-#define LOOKS 8
+/* After so long a send wants the other rank to look again, which it does for as long after it was
+ * rung: MPI may need both for a long message, MPICH may keep the answer to one until then, and who
+ * has received all sleeps until it is rung. */
+#define AGAIN_US 200
 
 struct mpi_halo {
 	struct mpi_link *link;
@@ -21,7 +21,7 @@ struct mpi_halo {
 	size_t bytes, total;
 	size_t next; /* number of the next message; it has slot next % MPI_WAVE_UNDER_WAY */
 	bool active[MPI_WAVE_UNDER_WAY];
-	unsigned looks[MPI_WAVE_UNDER_WAY]; /* at a send that was not over */
+	double rung_us[MPI_WAVE_UNDER_WAY]; /* when the other rank was last told of a send */
 	MPI_Request requests[MPI_WAVE_UNDER_WAY];
 	char *buffers;
 };
@@ -32,16 +32,27 @@ static void check(struct mpi_halo *halo, int error)
 		mpi_link_abort(halo->link, "MPI: a boundary cannot be sent or received");
 }
 
-/* A send begins or ends, or a receive. Of long messages the ring tells only that one is to come:
- * MPI needs both ranks to transfer it. */
+/* A send begins, goes on, or ends. */
+static void slot_ring(struct mpi_halo *halo, size_t slot)
+{
+	double now = mpi_link_now_us();
+
+	if (now - halo->rung_us[slot] < AGAIN_US)
+		return;
+	halo->rung_us[slot] = now;
+	mpi_link_ring(halo->link, halo->peer);
+}
+
+/* A send begins or ends, or a receive. */
 static void slot_turn(struct mpi_halo *halo, size_t slot, bool active)
 {
 	halo->active[slot] = active;
-	halo->looks[slot] = 0;
-	if (halo->sends || halo->bytes > SHORT_BYTES)
-		mpi_link_hold(halo->link, active);
-	if (halo->sends)
-		mpi_link_ring(halo->link, halo->peer);
+	if (!halo->sends)
+		return;
+	mpi_link_hold(halo->link, active);
+	if (active)
+		halo->rung_us[slot] = -INFINITY;
+	slot_ring(halo, slot);
 }
 
 static void slot_start(struct mpi_halo *halo, size_t slot)
@@ -59,8 +70,8 @@ static bool slot_test(struct mpi_halo *halo, size_t slot)
 		check(halo, MPI_Test(&halo->requests[slot], &flag, MPI_STATUS_IGNORE));
 	if (flag && halo->active[slot])
 		slot_turn(halo, slot, false);
-	if (!flag && halo->sends && ++halo->looks[slot] % LOOKS == 0)
-		mpi_link_ring(halo->link, halo->peer);
+	if (!flag && halo->sends)
+		slot_ring(halo, slot);
 	return flag;
 }
 

@@ -121,7 +121,7 @@ struct mpi_link {
 	unsigned late;       /* so many short looks, until what a rank rang for has come */
 };
 
-static double now_us(void)
+double mpi_link_now_us(void)
 {
 	struct timespec now;
 
@@ -196,7 +196,7 @@ static void alive_tell(struct mpi_link *link)
 
 static void watch(struct mpi_link *link)
 {
-	double now = now_us();
+	double now = mpi_link_now_us();
 	MPI_Status status;
 	int silent, flag;
 
@@ -381,14 +381,14 @@ static int comm_dup(struct mpi_link *link, MPI_Comm comm)
  * tell it. Nothing else is lost then: the program ends. */
 static void absent_name(struct mpi_link *link, MPI_Comm comm, char *text, size_t size)
 {
-	double end = now_us() + link->watch.limit_us / 4 + 1e6;
+	double end = mpi_link_now_us() + link->watch.limit_us / 4 + 1e6;
 	struct timespec nap = {0, LOOK_MOST_NS};
 	size_t length = 0;
 	int flag;
 
 	for (unsigned r = 0; r < link->nranks && !link->rank; r++)
 		link->watch.heard[r] = 0;
-	while (!link->rank && now_us() < end) {
+	while (!link->rank && mpi_link_now_us() < end) {
 		MPI_Status status;
 
 		MPI_Iprobe(MPI_ANY_SOURCE, MPI_CHANNEL_ALIVE, comm, &flag, &status);
@@ -433,7 +433,7 @@ static void absent_abort(struct mpi_link *link, MPI_Comm comm)
 /* A communicator of our own takes all ranks to be there. */
 static int comm_dup(struct mpi_link *link, MPI_Comm comm)
 {
-	double begin = now_us(), now;
+	double begin = mpi_link_now_us(), now;
 	MPI_Request request;
 	int flag = 0, error = MPI_Comm_idup(comm, &link->comm, &request);
 
@@ -442,7 +442,7 @@ static int comm_dup(struct mpi_link *link, MPI_Comm comm)
 		error = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
 		if (flag)
 			break;
-		now = now_us();
+		now = mpi_link_now_us();
 		begin += mpi_watch_look(&link->watch, now);
 		if (link->watch.limit_us > 0 && now - begin > link->watch.limit_us)
 			absent_abort(link, comm);
@@ -519,7 +519,7 @@ int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char 
 	link->what = what;
 	link->name = name;
 	link->watch.limit_us = timeout_s * 1e6;
-	mpi_watch_begin(&link->watch, now_us());
+	mpi_watch_begin(&link->watch, mpi_link_now_us());
 	link->slack_ns = slack_set(LOOK_SLACK_NS);
 	link->oldest = 0;
 	for (unsigned i = 0; i < link->nexpected; i++)
@@ -837,7 +837,7 @@ static bool transfer_end(struct mpi_link *link)
 	if (ended.peer >= 0)
 		mpi_link_ring(link, ended.peer);
 	if (is_awaited(&ended))
-		mpi_link_busy(link);
+		mpi_link_busy(link, true);
 	else if (link->look_ns > LOOK_SENT_NS)
 		link->look_ns = LOOK_SENT_NS;
 	free(ended.copy);
@@ -853,7 +853,7 @@ static bool own_take(struct mpi_link *link)
 
 	if (!oldest)
 		return false;
-	mpi_link_busy(link);
+	mpi_link_busy(link, true);
 	link->handle(link->arg, link->rank, &oldest->message);
 	free(oldest);
 	return true;
@@ -875,8 +875,8 @@ static bool message_take(struct mpi_link *link)
 	message = oldest->message;
 	message_expect(link, oldest);
 	link->oldest = (link->oldest + 1) % link->nexpected;
-	mpi_watch_heard(&link->watch, status.MPI_SOURCE, now_us());
-	mpi_link_busy(link);
+	mpi_watch_heard(&link->watch, status.MPI_SOURCE, mpi_link_now_us());
+	mpi_link_busy(link, true);
 	link->handle(link->arg, status.MPI_SOURCE, &message);
 	return true;
 }
@@ -888,15 +888,18 @@ void mpi_link_progress(struct mpi_link *link)
 	watch(link);
 }
 
-void mpi_link_busy(struct mpi_link *link)
+void mpi_link_busy(struct mpi_link *link, bool all)
 {
 	link->look_ns = LOOK_LEAST_NS;
-	link->late = 0;
+	if (all)
+		link->late = 0;
 }
 
 void mpi_link_hold(struct mpi_link *link, bool begins)
 {
 	link->awaited += begins ? 1 : -1;
+	if (begins)
+		link->look_ns = link->rung ? LOOK_SENT_NS : LOOK_LEAST_NS;
 }
 
 bool mpi_link_is_rung(const struct mpi_link *link)

@@ -124,12 +124,16 @@ unsigned mpi_link_under_way(const struct mpi_link *link);
 /** Waits until mpi_link_wake(), or until it is time to look for messages again. */
 void mpi_link_wait(struct mpi_link *link);
 
-/** Something has come that the link does not see: it looks for messages soon again. */
-void mpi_link_busy(struct mpi_link *link);
+/** Something has come that the link does not see: it looks for messages soon again.
+ * @param all and nothing else was rung for */
+void mpi_link_busy(struct mpi_link *link, bool all);
 
 /** A transfer that the link does not see begins or ends. Meanwhile it looks from time to time: MPI
  * may need both ranks for it. */
 void mpi_link_hold(struct mpi_link *link, bool begins);
+
+/** Microseconds, of a clock that never goes back. */
+double mpi_link_now_us(void);
 
 /** Any thread may call it. */
 void mpi_link_wake(struct mpi_link *link);

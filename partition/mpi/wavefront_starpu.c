@@ -385,6 +385,9 @@ static bool side_receive(struct front *front, enum wave_side side, bool failed)
 		front->stats.messages_received++;
 		acted = true;
 	}
+	/* In one sweep all come from one side. */
+	if (acted)
+		mpi_link_busy(front->link, front->wave.sweeps == 1);
 	return acted;
 }
 
@@ -481,8 +484,6 @@ static int front_run(struct front *front)
 
 		mpi_link_progress(front->link);
 		acted = front->request && part_step(front);
-		if (acted)
-			mpi_link_busy(front->link);
 		if (!front->bye && part_is_over(front) && sends_idle(front)) {
 			front->bye = acted = true;
 			mpi_link_tell(front->link, 0, &(struct mpi_message){.type = FRONT_BYE});
