@@ -435,6 +435,7 @@ EXTRA_DIST += \
 	tests/sim/simulated.h \
 	tests/sim/graphs-table \
 	tests/sim/jobs-table \
+	tests/sim/waves-table \
 	tests/sim/tiles-table \
 	tests/sim/wavefront.h \
 	tests/starpu/helgrind.supp \

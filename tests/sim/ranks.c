@@ -241,7 +241,8 @@ static int run_wavefront(size_t n)
 	return print(status, stats.us, wave_rows, ranks);
 }
 
-/* The first run times messages. The second one has the model's interval, then others follow. */
+/* The first run times messages. The second one has the model's interval, then others follow: h, or
+ * h/k with bands per worker. */
 static int run_intervals(struct heddle_wavefront *wave, const struct heddle_mpi_place *places,
                          char **others)
 {
@@ -249,10 +250,14 @@ static int run_intervals(struct heddle_wavefront *wave, const struct heddle_mpi_
 	int status = 0;
 
 	for (unsigned i = 0; !status && (i < 2 || *others); i++) {
-		wave->tile_columns = i < 2 ? 0 : strtoull(*others++, NULL, 10);
+		char *k = NULL;
+
+		wave->tile_columns = i < 2 ? 0 : strtoull(*others++, &k, 10);
+		wave->bands_per_worker = k && *k ? strtoul(k + 1, NULL, 10) : 0;
 		status = heddle_mpi_wavefront_run(wave, MPI_COMM_WORLD, places, NULL, &stats);
 		if (i && !rank && !status)
-			printf("%zu %.6f %.6f\n", stats.tile_columns, stats.predicted_us, stats.us);
+			printf("%zu %.6f %.6f %u\n", stats.tile_columns, stats.predicted_us,
+			       stats.us, stats.bands_per_worker);
 		fflush(stdout);
 	}
 	starpu_data_unregister(wave->arrays[0].handle);
