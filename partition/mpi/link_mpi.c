@@ -740,6 +740,17 @@ void mpi_link_send(struct mpi_link *link, unsigned to, unsigned channel,
 	piece_free(link, &piece);
 }
 
+void mpi_link_send_off(struct mpi_link *link, unsigned to, unsigned channel,
+                       const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
+{
+	struct piece piece = piece_of(link, rows);
+
+	check(link, MPI_Isend(rows->at, piece.n, piece.type, to, channel, link->comm,
+	                      pending_add(link, (struct pending){done, arg, NULL, -1})));
+	mpi_link_ring(link, to);
+	piece_free(link, &piece);
+}
+
 void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
                       const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
 {

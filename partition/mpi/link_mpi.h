@@ -95,6 +95,10 @@ struct mpi_rows {
  * the other rank has begun to receive it. */
 void mpi_link_send(struct mpi_link *link, unsigned to, unsigned channel,
                    const struct mpi_rows *rows, void (*done)(void *arg), void *arg);
+/** As mpi_link_send(), and what is sent counts as sent once it may change: short rows leave before
+ * the other rank wants them. */
+void mpi_link_send_off(struct mpi_link *link, unsigned to, unsigned channel,
+                       const struct mpi_rows *rows, void (*done)(void *arg), void *arg);
 void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
                       const struct mpi_rows *rows, void (*done)(void *arg), void *arg);
 

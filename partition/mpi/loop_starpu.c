@@ -24,7 +24,7 @@ static void node_told(void *arg, unsigned from, const struct mpi_message *messag
 		node_share_ask(node, from);
 		return;
 	case NODE_GRANT:
-		node_granted(node, message);
+		node_granted(node, from, message);
 		return;
 	case NODE_COMPLETED:
 		node_share_completed(node, from, message);
@@ -35,8 +35,11 @@ static void node_told(void *arg, unsigned from, const struct mpi_message *messag
 	case NODE_GIVE_UP:
 		node_give_up(node, message);
 		return;
-	case NODE_GIVEN_UP:
-		node_share_given_up(node, from, message);
+	case NODE_GIVEN:
+		node_share_given(node, from, message);
+		return;
+	case NODE_KEPT:
+		node_share_kept(node, from);
 		return;
 	case NODE_MOVED:
 		node_share_moved(node, message);
@@ -85,9 +88,12 @@ static int node_run(struct node *node)
 		else
 			mpi_link_wait_idle(node->link, us);
 	}
-	if (node->status)
+	if (node->status) {
+		/* What was given up in vain may still come. */
+		mpi_link_finish(node->link);
 		return heddle_refuse(node->status, "loop %s over ranks: it failed on rank %d: %s",
 		                     node->name, node->failed, strerror(-node->status));
+	}
 	node_arrays_collect(node);
 	return 0;
 }

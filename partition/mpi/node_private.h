@@ -12,6 +12,7 @@
 
 #include <heddle/mpi.h>
 
+#include "estimator/block_time.h"
 #include "partition/common/array_starpu.h"
 #include "partition/mpi/agreement.h"
 #include "partition/mpi/claims.h"
@@ -60,7 +61,9 @@ struct node_range {
 	struct mpi_range range;
 	struct range_part parts[MPI_MAXARRAYS];
 	size_t came;        /* iterations whose data was fetched: others may have taken some */
+	unsigned giver;     /* who sends without being asked what it has of them */
 	unsigned under_way; /* transfers */
+	unsigned parts_out; /* of its results, for others */
 	double asked_us;    /* later by what rank 0 had nothing for it */
 	double granted_us;
 	double arrived_us; /* its data */
@@ -88,13 +91,19 @@ struct node_share {
 	double looked_us;          /* ... who may have some, which was then */
 	double heard_us;           /* the latest look that was not for time alone */
 	double *asked_us;          /* since when a rank waits for a range; 0: it does not */
-	double *waited_us;         /* how long it did until another one was asked to give some up */
-	unsigned abroad;           /* ranges away from home whose results may be on their way */
+	int abroad;                /* parts of results that nobody has at home yet */
 	bool ended;                /* all have been told that no more comes */
 	bool settled;              /* nothing was under way then but messages to rank 0 */
 	unsigned byes;
 	int status; /* of the first range that failed */
 	int failed; /* the rank where it did */
+};
+
+/* What messages take. Each rank keeps it for the loop's next run. */
+struct node_memory {
+	double answer_us; /* what came last took from the request on, with its data; 0: not known */
+	/* Rank 0: see struct mpi_steals_problem. */
+	struct heddle_block_time moved, ranges, answers;
 };
 
 struct node {
@@ -119,31 +128,38 @@ struct node {
 	double begin_us, ran_us; /* its begin; when the latest range ended */
 	double gaps_us;          /* of ranges at home: neither computed nor waited for data */
 	unsigned gaps;           /* so many */
-	double answer_us;        /* what came last took from the request on, with its data */
-	bool steals;             /* ranks steal from each other, and begin with ... */
-	struct mpi_range home;   /* ... this one, if it has iterations */
+	struct node_memory *memory;
+	double told_us, reply_us; /* when rank 0 was told first how far it is; until it had that */
+	bool steals;              /* ranks steal from each other, and begin with ... */
+	struct mpi_range home;    /* ... this one, if it has iterations */
 	struct heddle_mpi_rank_stats stats;
 	struct heddle_loop_stats *sums; /* of this rank's workers; behind it, of one range */
 };
 
 /* What the messages say. */
 enum node_message {
-	NODE_ASK,   /* to rank 0: a range, please */
-	NODE_GRANT, /* from rank 0: iterations first to first + n - 1, which are at home on `rank`;
-	             * asked for us before */
-	NODE_PROGRESS,  /* to rank 0: n iterations of this rank's range are not computed; one takes
-	                 * its workers us, 0: not known */
-	NODE_GIVE_UP,   /* from rank 0: give up n iterations of the `first` that are left */
-	NODE_GIVEN_UP,  /* to rank 0: iterations first to first + n - 1 are given up */
+	NODE_ASK,      /* to rank 0: a range, please */
+	NODE_GRANT,    /* from rank 0, or from who gives them up: iterations first to first + n - 1,
+	                * which are at home on `rank`; asked for us before. array: what they read of
+	                * the sender follows */
+	NODE_PROGRESS, /* to rank 0: n iterations of this rank's range are not computed; one takes
+	                * its workers us, 0: not known */
+	NODE_GIVE_UP,  /* from rank 0: give n iterations of the `first` that are left to `rank`,
+	                * which asked us before */
+	NODE_GIVEN,    /* to rank 0: this rank has n stolen iterations */
+	NODE_KEPT,     /* to rank 0: there is nothing to give up */
 	NODE_COMPLETED, /* to rank 0: these iterations, at home on `rank`, took us, or failed;
-	                 * array: they are an edge of its range */
-	NODE_MOVED,  /* to rank 0: data and results of n iterations that are not at home took us */
-	NODE_FETCH,  /* send n units of the array, from first on */
-	NODE_RESULT, /* these units of the array follow */
-	NODE_END,    /* from rank 0: no more ranges; array: nothing is under way to other ranks;
-	              * n: nor to rank 0, which waits for no NODE_BYE */
-	NODE_BYE,    /* to rank 0: nothing is under way here */
-	NODE_DONE    /* from rank 0, unless NODE_END said so: nothing is under way anywhere */
+	                 * array: they are an edge of its range. Where ranks steal they have
+	                 * `first` parts whose NODE_MOVED follows */
+	NODE_MOVED,     /* to rank 0: data and results of n iterations that are not at home took us.
+	                 * Where ranks steal who has them at home says so, of each part */
+	NODE_FETCH,     /* send n units of the array, from first on */
+	NODE_RESULT,    /* these units of the array follow; status: they are the last of their
+	                 * iterations, whose data took us */
+	NODE_END,       /* from rank 0: no more ranges; array: nothing is under way to other ranks;
+	                 * n: nor to rank 0, which waits for no NODE_BYE */
+	NODE_BYE,       /* to rank 0: nothing is under way here */
+	NODE_DONE       /* from rank 0, unless NODE_END said so: nothing is under way anywhere */
 };
 
 /* ---- agree_starpu.c ---- */
@@ -208,7 +224,8 @@ void node_share_ask(struct node *node, unsigned rank);
 void node_share_completed(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_moved(struct node *node, const struct mpi_message *message);
 void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message);
-void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message);
+void node_share_given(struct node *node, unsigned rank, const struct mpi_message *message);
+void node_share_kept(struct node *node, unsigned rank);
 void node_share_bye(struct node *node);
 /* Gives ranges to those that wait, once for all that was heard: with many ranks it takes long. */
 void node_share_look(struct node *node);
@@ -220,7 +237,7 @@ double node_share_look_us(const struct node *node);
 /* Begins with what is at home, where ranks steal. */
 void node_home_begin(struct node *node);
 /* What this rank is told. */
-void node_granted(struct node *node, const struct mpi_message *message);
+void node_granted(struct node *node, unsigned from, const struct mpi_message *message);
 void node_give_up(struct node *node, const struct mpi_message *message);
 void node_fetch(struct node *node, unsigned from, const struct mpi_message *message);
 void node_result(struct node *node, unsigned from, const struct mpi_message *message);

@@ -49,19 +49,22 @@ static void tell_completed(const struct node_range *range, double us, int status
 	              &(struct mpi_message){.type = NODE_COMPLETED,
 	                                    .array = range->edge,
 	                                    .rank = range->range.home,
-	                                    .first = range->range.start,
+	                                    .first = range->node->steals ? range->parts_out
+	                                                                 : range->range.start,
 	                                    .n = range->range.n,
 	                                    .us = us,
 	                                    .status = status});
 }
 
-static void tell_moved(const struct node_range *range)
+/* What its data took, of the iterations that are left. */
+static double came_us(const struct node_range *range)
 {
-	double us = (range->arrived_us - range->granted_us) * range->range.n / range->came +
-	            starpu_timing_now() - range->ended_us;
+	return (range->arrived_us - range->granted_us) * range->range.n / range->came;
+}
 
-	mpi_link_tell(range->node->link, 0,
-	              &(struct mpi_message){.type = NODE_MOVED, .n = range->range.n, .us = us});
+static void tell_moved(struct mpi_link *link, size_t n, double us)
+{
+	mpi_link_tell(link, 0, &(struct mpi_message){.type = NODE_MOVED, .n = n, .us = us});
 }
 
 /* ---- parts of arrays ---- */
@@ -150,20 +153,26 @@ static void part_fetch(struct node_range *range, unsigned i)
 			          unit, piece.count);
 			continue;
 		}
+		/* Who has it may be done. */
+		if (from != range->giver && node->ending)
+			continue;
 		mpi_link_receive(node->link, from, MPI_CHANNEL_IN,
 		                 &(struct mpi_rows){at, piece.count, unit, part->pitch},
 		                 transfer_ended, range);
-		mpi_link_tell(
-		    node->link, from,
-		    &(struct mpi_message){
-		        .type = NODE_FETCH, .array = i, .first = piece.first, .n = piece.count});
+		if (from != range->giver)
+			mpi_link_tell(node->link, from,
+			              &(struct mpi_message){.type = NODE_FETCH,
+			                                    .array = i,
+			                                    .first = piece.first,
+			                                    .n = piece.count});
 		range->under_way++;
 		node->stats.bytes_received += piece.count * unit;
 	}
 }
 
-/* Sends results to whomever wants them. */
-static void part_send(struct node_range *range, unsigned i)
+/* Sends results to whomever wants them. Where ranks steal that one says when it has them.
+ * @param last no others follow */
+static void part_send(struct node_range *range, unsigned i, bool last)
 {
 	struct node *node = range->node;
 	struct node_array *array = &node->arrays[i];
@@ -184,13 +193,18 @@ static void part_send(struct node_range *range, unsigned i)
 		}
 		mpi_link_tell_surely(
 		    node->link, to,
-		    &(struct mpi_message){
-		        .type = NODE_RESULT, .array = i, .first = piece.first, .n = piece.count},
+		    &(struct mpi_message){.type = NODE_RESULT,
+		                          .status = last,
+		                          .array = i,
+		                          .first = piece.first,
+		                          .n = piece.count,
+		                          .us = came_us(range) * piece.count / part->units.count},
 		    transfer_ended, range);
-		mpi_link_send(node->link, to, MPI_CHANNEL_OUT,
-		              &(struct mpi_rows){at, piece.count, unit, part->pitch},
-		              transfer_ended, range);
+		(node->steals ? mpi_link_send_off : mpi_link_send)(
+		    node->link, to, MPI_CHANNEL_OUT,
+		    &(struct mpi_rows){at, piece.count, unit, part->pitch}, transfer_ended, range);
 		range->under_way += 2;
+		range->parts_out++;
 		node->stats.bytes_sent += piece.count * unit;
 	}
 }
@@ -216,12 +230,63 @@ void node_fetch(struct node *node, unsigned from, const struct mpi_message *mess
 	node->stats.bytes_sent += rows.n * rows.row;
 }
 
+/* Results that come home. */
+struct arrival {
+	struct mpi_link *link;
+	size_t n; /* iterations */
+	double us, since_us;
+};
+
+static void result_arrived(void *arg)
+{
+	struct arrival *arrival = arg;
+
+	tell_moved(arrival->link, arrival->n,
+	           arrival->us + starpu_timing_now() - arrival->since_us);
+	free(arrival);
+}
+
 void node_result(struct node *node, unsigned from, const struct mpi_message *message)
 {
 	struct mpi_rows rows = own_rows(node, message);
+	size_t per = node->arrays[message->array].access.per_iteration;
+	struct arrival *arrival = NULL;
 
-	mpi_link_receive(node->link, from, MPI_CHANNEL_OUT, &rows, NULL, NULL);
+	if (node->steals) {
+		arrival = malloc(sizeof(*arrival));
+		if (!arrival)
+			mpi_link_abort(node->link, "no memory for a message");
+		*arrival =
+		    (struct arrival){node->link, message->status ? message->n / (per ? per : 1) : 0,
+		                     message->us, starpu_timing_now()};
+	}
+	mpi_link_receive(node->link, from, MPI_CHANNEL_OUT, &rows, arrival ? result_arrived : NULL,
+	                 arrival);
 	node->stats.bytes_received += rows.n * rows.row;
+}
+
+/* Sends what a rank reads for iterations that this one has at home and gives it. */
+static void parts_give(struct node *node, unsigned thief, struct mpi_range range)
+{
+	for (unsigned i = 0; i < node->narrays; i++) {
+		struct node_array *array = &node->arrays[i];
+		size_t unit = node_array_unit(array), most = mpi_rows_most(unit);
+		struct mpi_units left, piece;
+		unsigned from;
+
+		if (array->place.layout != HEDDLE_MPI_BLOCKS || !(array->access.mode & STARPU_R))
+			continue;
+		left = window(array, range);
+		while ((piece = mpi_layout_cut(&array->layout, &left, most, &from)).count) {
+			struct mpi_rows rows = {node_array_at(array, piece.first), piece.count,
+			                        unit, array->pitch};
+
+			if (from != node->rank)
+				continue;
+			mpi_link_send_off(node->link, thief, MPI_CHANNEL_IN, &rows, NULL, NULL);
+			node->stats.bytes_sent += piece.count * unit;
+		}
+	}
 }
 
 /* ---- the life of a range ---- */
@@ -251,12 +316,17 @@ static void range_arrive(struct node_range *range)
 	range->granted_us = starpu_timing_now();
 	range->told_left = range->came = range->range.n;
 	range->rest_us = 0;
+	range->parts_out = 0;
 	for (unsigned i = 0; !status && i < node->narrays; i++) {
 		if (node_array_shared(&node->arrays[i]))
 			continue;
 		range->parts[i].units = window(&node->arrays[i], range->range);
 		status = part_place(&node->arrays[i], &range->parts[i]);
 	}
+	/* What is on its way must have a place. */
+	if (status && range->giver < node->nranks)
+		mpi_link_abort(node->link, "no memory for %zu iterations of rank %u",
+		               range->range.n, range->giver);
 	if (status) {
 		range_fail(range, status);
 		return;
@@ -291,6 +361,7 @@ static void edge_split(struct node_range *range, bool last, size_t n)
 		return;
 	edge->edge = true;
 	edge->shrinks = edge->own = false;
+	edge->giver = range->node->nranks;
 	edge->range = (struct mpi_range){range->range.start, n, range->range.home};
 	if (last)
 		edge->range.start += range->range.n - n;
@@ -317,10 +388,17 @@ static void edges_split(struct node_range *range)
 		edge_split(range, true, n);
 }
 
-void node_granted(struct node *node, const struct mpi_message *message)
+void node_granted(struct node *node, unsigned from, const struct mpi_message *message)
 {
 	struct node_range *range = find(node, RANGE_ASKED);
 
+	/* It has failed elsewhere. */
+	if (!range)
+		range = find(node, RANGE_FREE);
+	if (node->steals && !node->ending)
+		mpi_link_tell(node->link, 0,
+		              &(struct mpi_message){.type = NODE_GIVEN, .n = message->n});
+	range->giver = message->array ? from : node->nranks;
 	range->range = (struct mpi_range){message->first, message->n, message->rank};
 	range->asked_us += message->us;
 	range->edge = range->own = false;
@@ -338,6 +416,7 @@ void node_home_begin(struct node *node)
 	range->range = node->home;
 	range->asked_us = starpu_timing_now();
 	range->shrinks = range->own = true;
+	range->giver = node->nranks;
 	if (range->range.home == node->rank)
 		edges_split(range);
 	range_arrive(range);
@@ -510,6 +589,29 @@ static void range_account(struct node_range *range, const struct heddle_loop_sta
 	node->ran_us = now;
 }
 
+static bool leaves(const struct node_array *array)
+{
+	return !node_array_shared(array) && array->access.mode & STARPU_W;
+}
+
+static void results_send(struct node_range *range)
+{
+	struct node *node = range->node;
+	unsigned last = 0;
+
+	for (unsigned i = 0; i < node->narrays; i++)
+		if (leaves(&node->arrays[i]))
+			last = i;
+	for (unsigned i = 0; i < node->narrays; i++)
+		if (leaves(&node->arrays[i]))
+			part_send(range, i, i == last);
+	if (!node->steals || !is_abroad(range) || range->parts_out)
+		return;
+	/* Nobody hears of its end but rank 0. */
+	tell_moved(node->link, range->range.n, came_us(range));
+	range->parts_out = 1;
+}
+
 static void range_finish(struct node_range *range)
 {
 	struct heddle_loop_stats *stats = &range->node->sums[1];
@@ -520,24 +622,25 @@ static void range_finish(struct node_range *range)
 		range_fail(range, status);
 		return;
 	}
-	range_account(range, stats);
 	range->state = RANGE_LEAVING;
-	for (unsigned i = 0; i < range->node->narrays; i++)
-		if (!node_array_shared(&range->node->arrays[i]) &&
-		    range->node->arrays[i].access.mode & STARPU_W)
-			part_send(range, i);
+	results_send(range);
+	range_account(range, stats);
 }
 
 /* ---- others steal from it ---- */
 
-/* What an answer takes, before there was one. */
+/* What an answer takes, before there was one: so many times what rank 0 took to hear of the rank
+ * and to say so, and this if that is not known. */
+#define REPLIES 2
 #define ANSWER_US 1000
-/* So many times what the last answer took. */
+/* It is asked for so many times what the last one took before it is needed. */
 #define ANSWERS 1.5
 
 static double answer_us(const struct node *node)
 {
-	return node->answer_us > 0 ? ANSWERS * node->answer_us : ANSWER_US;
+	if (node->memory->answer_us > 0)
+		return ANSWERS * node->memory->answer_us;
+	return fmax(ANSWER_US, ANSWERS * REPLIES * node->reply_us);
 }
 
 /* What is left when it takes no longer is not told: nobody would get some of it. */
@@ -559,12 +662,26 @@ static bool range_progress(struct node_range *range, struct mpi_progress *progre
 	return true;
 }
 
+static void told(void *arg)
+{
+	struct node *node = arg;
+
+	node->reply_us = starpu_timing_now() - node->told_us;
+}
+
 static void progress_tell(struct node_range *range, const struct mpi_progress *progress)
 {
+	struct node *node = range->node;
+	const struct mpi_message message = {
+	    .type = NODE_PROGRESS, .n = progress->left, .us = progress->pace};
+
 	range->told_left = progress->left;
-	mpi_link_tell_later(range->node->link, 0,
-	                    &(struct mpi_message){
-	                        .type = NODE_PROGRESS, .n = progress->left, .us = progress->pace});
+	if (!node->rank || node->told_us > 0 || node->memory->answer_us > 0) {
+		mpi_link_tell_later(node->link, 0, &message);
+		return;
+	}
+	node->told_us = starpu_timing_now();
+	mpi_link_tell_surely(node->link, 0, &message, told, node);
 }
 
 /* When there is something to tell of it, or the next range to be asked for. */
@@ -593,7 +710,7 @@ static void progress_look(struct node_range *range)
 
 /* What nobody has begun, from the end on. Of fewer iterations than rank 0 thinks are left, fewer.
  */
-static size_t give_up(struct node *node, const struct mpi_message *message, size_t *first)
+static struct mpi_range give_up(struct node *node, const struct mpi_message *message)
 {
 	size_t alignment = node->loop->alignment ? node->loop->alignment : 1, n = message->n;
 	struct mpi_progress progress;
@@ -607,20 +724,35 @@ static size_t give_up(struct node *node, const struct mpi_message *message, size
 			n = (double)n * progress.left / message->first;
 		n = loop_part_shorten(range->request, n - n % alignment);
 		range->range.n -= n;
-		*first = range->range.start + range->range.n;
 		progress.left -= n < progress.left ? n : progress.left;
 		progress_tell(range, &progress);
-		return n;
+		return (struct mpi_range){range->range.start + range->range.n, n,
+		                          range->range.home};
 	}
-	return 0;
+	return (struct mpi_range){0};
 }
 
 void node_give_up(struct node *node, const struct mpi_message *message)
 {
-	size_t first = 0, n = node->status ? 0 : give_up(node, message, &first);
+	struct mpi_range range = {0};
 
-	mpi_link_tell(node->link, 0,
-	              &(struct mpi_message){.type = NODE_GIVEN_UP, .first = first, .n = n});
+	if (!node->status && !node->ending)
+		range = give_up(node, message);
+	if (!range.n) {
+		mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_KEPT});
+		return;
+	}
+	/* This rank is not done before the thief has it. */
+	mpi_link_tell_surely(node->link, message->rank,
+	                     &(struct mpi_message){.type = NODE_GRANT,
+	                                           .array = range.home == node->rank,
+	                                           .rank = range.home,
+	                                           .first = range.start,
+	                                           .n = range.n,
+	                                           .us = message->us},
+	                     NULL, NULL);
+	if (range.home == node->rank)
+		parts_give(node, message->rank, range);
 }
 
 /* ---- one step ---- */
@@ -636,7 +768,7 @@ static bool range_step(struct node_range *range)
 			return false;
 		range->arrived_us = starpu_timing_now();
 		if (is_abroad(range))
-			node->answer_us = range->arrived_us - range->asked_us;
+			node->memory->answer_us = range->arrived_us - range->asked_us;
 		/* After a failure elsewhere it would be computed for nothing. */
 		if (node->ending)
 			range->state = RANGE_FREE;
@@ -656,8 +788,9 @@ static bool range_step(struct node_range *range)
 	case RANGE_LEAVING:
 		if (range->under_way)
 			return false;
-		if (is_abroad(range))
-			tell_moved(range);
+		if (is_abroad(range) && !node->steals)
+			tell_moved(node->link, range->range.n,
+			           came_us(range) + starpu_timing_now() - range->ended_us);
 		range->state = RANGE_FREE;
 		return true;
 	default:

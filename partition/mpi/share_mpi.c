@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "estimator/block_time.h"
 #include "partition/common/workers_starpu.h"
 #include "partition/mpi/node_private.h"
 #include "support/variables.h"
@@ -107,16 +106,16 @@ static struct blocks_memory **memory_of(struct node *node)
 	return (struct blocks_memory **)mpi_link_keeps(node->link, node->name, node->loop->n);
 }
 
-/* What it took then to send iterations, and stolen ranges beside theirs: two entries. It has the
- * name and length of the loop, too. NULL: no memory. */
-static struct heddle_block_time *moved_of(struct node *node)
+/* What messages took then. It has the name and length of the loop, too.
+ * @return NULL: no memory */
+static struct node_memory *messages_of(struct node *node)
 {
-	struct heddle_block_time **moved =
-	    (struct heddle_block_time **)mpi_link_keeps(node->link, node->name, ~node->loop->n);
+	struct node_memory **memory =
+	    (struct node_memory **)mpi_link_keeps(node->link, node->name, ~node->loop->n);
 
-	if (moved && !*moved)
-		*moved = calloc(2, sizeof(**moved));
-	return moved ? *moved : NULL;
+	if (memory && !*memory)
+		*memory = calloc(1, sizeof(**memory));
+	return memory ? *memory : NULL;
 }
 
 bool node_share_steals(const struct node *node)
@@ -138,8 +137,9 @@ static void steals_begin(struct node *node, const struct mpi_claims_problem *of)
 	node->home = mpi_steals_home(&problem, node->rank);
 	if (node->rank)
 		return;
-	problem.moved = moved_of(node);
-	problem.ranges = problem.moved ? &problem.moved[1] : NULL;
+	problem.moved = &node->memory->moved;
+	problem.ranges = &node->memory->ranges;
+	problem.answers = &node->memory->answers;
 	node->share.steals = mpi_steals_create(&problem);
 	if (!node->share.steals)
 		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
@@ -161,9 +161,9 @@ int node_share_begin(struct node *node)
 
 	if (!node->rank) {
 		node->share.asked_us = calloc(node->nranks, sizeof(*node->share.asked_us));
-		node->share.waited_us = calloc(node->nranks, sizeof(*node->share.waited_us));
 	}
-	if (!homes || (!node->rank && (!node->share.asked_us || !node->share.waited_us)))
+	node->memory = messages_of(node);
+	if (!homes || !node->memory || (!node->rank && !node->share.asked_us))
 		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
 	if (homes_find(node, homes))
 		problem.homes = homes;
@@ -173,7 +173,7 @@ int node_share_begin(struct node *node)
 	} else if (!node->rank) {
 		if (!strcmp(problem.strategy, "steal"))
 			problem.strategy = "hdss";
-		problem.moved = moved_of(node);
+		problem.moved = &node->memory->moved;
 		memory = memory_of(node);
 		if (memory)
 			problem.memory = *memory;
@@ -201,7 +201,6 @@ void node_share_end(struct node *node)
 	mpi_claims_destroy(node->share.claims);
 	mpi_steals_destroy(node->share.steals);
 	free(node->share.asked_us);
-	free(node->share.waited_us);
 }
 
 /* Where ranks steal, results are at home then, too. */
@@ -222,17 +221,13 @@ static void tell_all(struct node *node, const struct mpi_message *message)
 
 static void grant(struct node *node, unsigned rank, const struct mpi_range *range)
 {
-	bool fetched = node->share.steals && range->home < node->nranks;
-	double us = fetched ? node->share.waited_us[rank]
-	                    : starpu_timing_now() - node->share.asked_us[rank];
-
-	node->share.abroad += fetched && range->home != rank;
-	mpi_link_tell(node->link, rank,
-	              &(struct mpi_message){.type = NODE_GRANT,
-	                                    .rank = range->home,
-	                                    .first = range->start,
-	                                    .n = range->n,
-	                                    .us = us});
+	mpi_link_tell(
+	    node->link, rank,
+	    &(struct mpi_message){.type = NODE_GRANT,
+	                          .rank = range->home,
+	                          .first = range->start,
+	                          .n = range->n,
+	                          .us = starpu_timing_now() - node->share.asked_us[rank]});
 	node->share.asked_us[rank] = 0;
 }
 
@@ -246,29 +241,19 @@ static void claims_serve(struct node *node)
 			grant(node, r, &range);
 }
 
-/* Iterations have been given up. */
-static void steal_end(struct node *node, unsigned victim, size_t first, size_t n)
-{
-	struct mpi_range range;
-	unsigned thief;
-
-	if (mpi_steals_given(node->share.steals, victim, first, n, starpu_timing_now(), &thief,
-	                     &range))
-		grant(node, thief, &range);
-}
-
 static void steals_serve(struct node *node)
 {
 	struct mpi_steals *steals = node->share.steals;
 	struct mpi_steal steal;
 
-	while (mpi_steals_next(steals, starpu_timing_now(), &steal)) {
-		node->share.waited_us[steal.thief] =
-		    starpu_timing_now() - node->share.asked_us[steal.thief];
-		mpi_link_tell(
-		    node->link, steal.victim,
-		    &(struct mpi_message){.type = NODE_GIVE_UP, .n = steal.n, .first = steal.of});
-	}
+	while (mpi_steals_next(steals, starpu_timing_now(), &steal))
+		mpi_link_tell(node->link, steal.victim,
+		              &(struct mpi_message){.type = NODE_GIVE_UP,
+		                                    .rank = steal.thief,
+		                                    .first = steal.of,
+		                                    .n = steal.n,
+		                                    .us = starpu_timing_now() -
+		                                          node->share.asked_us[steal.thief]});
 }
 
 /* A rank that has asked for more has nothing to tell after that, but what it gives up. */
@@ -326,6 +311,8 @@ void node_share_completed(struct node *node, unsigned rank, const struct mpi_mes
 		node->share.status = message->status;
 		node->share.failed = rank;
 	}
+	if (node->share.steals)
+		node->share.abroad += message->first;
 	if (node->share.steals && message->array)
 		mpi_steals_completed_edge(node->share.steals, message->n);
 	else if (node->share.steals)
@@ -376,10 +363,17 @@ void node_share_progress(struct node *node, unsigned rank, const struct mpi_mess
 	node->share.heard = true;
 }
 
-void node_share_given_up(struct node *node, unsigned rank, const struct mpi_message *message)
+void node_share_given(struct node *node, unsigned rank, const struct mpi_message *message)
+{
+	mpi_steals_given(node->share.steals, rank, message->n, starpu_timing_now());
+	node->share.asked_us[rank] = 0;
+	node->share.heard = true;
+}
+
+void node_share_kept(struct node *node, unsigned rank)
 {
 	if (!node->share.ended)
-		steal_end(node, rank, message->first, message->n);
+		mpi_steals_kept(node->share.steals, rank);
 	else if (node->share.asked_us[rank] == OWES_ANSWER)
 		node_share_bye(node);
 	if (node->share.ended)
@@ -393,7 +387,9 @@ void node_share_moved(struct node *node, const struct mpi_message *message)
 		mpi_claims_moved(node->share.claims, message->n, message->us);
 		return;
 	}
-	mpi_steals_moved(node->share.steals, message->n, message->us);
+	if (message->n)
+		mpi_steals_moved(node->share.steals, message->n, message->us);
+	/* It may be heard of before their range is. */
 	node->share.abroad--;
 	node->share.heard = true;
 }

@@ -16,23 +16,26 @@
 #define LEAST_PART 0.005
 #define LEAST_US 100
 
+/* A rank is busy for long if that is so many times what help takes. */
+#define LONG 4
+
 /* A rank tells so much later than it could, or a fourth of what its rest takes: between two looks
  * of its own and of rank 0. */
 #define LATE_US 500
 
 struct peer {
-	bool computes;      /* has a range that is not completed */
-	unsigned home;      /* the rank where what it computes is at home */
-	bool stolen;        /* what it computes is, ... */
-	double before;      /* ... and the pace that it had before; 0: not known */
-	size_t left;        /* of its range, when it told last, ... */
-	double told_us;     /* ... which was then */
-	size_t next;        /* of the range that it has for afterwards, ... */
-	unsigned next_home; /* ... and where that is at home */
-	double pace;        /* 0: not known */
-	double asked_us;    /* since when it wants a range; below 0: it does not */
-	bool waits;         /* another one is asked for it */
-	bool asked;         /* to give some up, for the thief */
+	bool computes;    /* has a range that is not completed */
+	bool stolen;      /* what it computes is, ... */
+	double before;    /* ... and the pace that it had before; 0: not known */
+	size_t left;      /* of its range, when it told last, ... */
+	double told_us;   /* ... which was then */
+	size_t next;      /* of the range that it has for afterwards */
+	double pace;      /* 0: not known */
+	double asked_us;  /* since when it wants a range; below 0: it does not */
+	bool waits;       /* another one is asked for it: ... */
+	unsigned victim;  /* ... this one, ... */
+	double wanted_us; /* ... since then */
+	bool asked;       /* to give some up, for the thief */
 	unsigned thief;
 	bool nothing; /* it had nothing to give up */
 };
@@ -44,6 +47,7 @@ struct mpi_steals {
 	double begin_us;
 	struct heddle_block_time *moved, own_moved;
 	struct heddle_block_time *ranges, own_ranges;
+	struct heddle_block_time *answers, own_answers;
 	struct peer peers[];
 };
 
@@ -64,9 +68,8 @@ struct mpi_range mpi_steals_home(const struct mpi_steals_problem *problem, unsig
 }
 
 /* Its next range begins. */
-static void begin(struct peer *peer, size_t n, unsigned home, bool stolen, double now)
+static void begin(struct peer *peer, size_t n, bool stolen, double now)
 {
-	peer->home = home;
 	peer->computes = n;
 	peer->left = n;
 	peer->told_us = now;
@@ -89,10 +92,11 @@ struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem)
 	steals->left = problem->n;
 	steals->moved = problem->moved ? problem->moved : &steals->own_moved;
 	steals->ranges = problem->ranges ? problem->ranges : &steals->own_ranges;
+	steals->answers = problem->answers ? problem->answers : &steals->own_answers;
 	for (unsigned r = 0; r < problem->nranks; r++) {
 		struct mpi_range home = mpi_steals_home(problem, r);
 
-		begin(&steals->peers[r], home.n, home.home, false, 0);
+		begin(&steals->peers[r], home.n, false, 0);
 		steals->peers[r].asked_us = -1;
 	}
 	return steals;
@@ -116,6 +120,12 @@ struct estimate {
 	double left; /* iterations */
 	double pace;
 };
+
+/* What a message takes at the least: an answer is three. */
+static double message_us(const struct mpi_steals *steals)
+{
+	return steals->answers->shortest / 3;
+}
 
 /* A rank that should have told of more has not done as much yet.
  * @param known the pace of one of which nothing is known */
@@ -169,7 +179,7 @@ static unsigned victim_find(const struct mpi_steals *steals, double now, double 
 
 	for (unsigned r = 0; r < steals->given.nranks; r++) {
 		const struct peer *peer = &steals->peers[r];
-		struct estimate of = estimate(peer, now, known);
+		struct estimate of = estimate(&steals->peers[r], now, known);
 
 		if (peer->asked || peer->nothing || !(of.left * of.pace > most))
 			continue;
@@ -198,9 +208,40 @@ static bool is_sent(const struct mpi_steals *steals)
 	return steals->homes && steals->given.bytes;
 }
 
-/* So many iterations of the victim's would make both end with all others. */
-static double surplus(struct estimate thief, struct estimate victim, double end)
+/* What sending takes beside iterations, there and back. Before it is known, two messages at the
+ * most. */
+static double sending_us(const struct mpi_steals *steals)
 {
+	const struct heddle_block_time *moved = steals->moved;
+	double messages = 2 * message_us(steals);
+
+	if (!is_sent(steals))
+		return 0;
+	if (moved->start_known)
+		return moved->start_us;
+	return moved->count ? fmin(moved->shortest, messages) : messages;
+}
+
+/* After so many microseconds rank 0 would have the results of a thief, but for what it computes:
+ * later than those of the victim, which are at home, by a message more and half of what is sent. */
+static double ready_us(const struct mpi_steals *steals, struct estimate thief)
+{
+	double sending = sending_us(steals), message = message_us(steals);
+	double back = is_sent(steals) ? message + sending / 2 : 0;
+
+	return fmax(thief.left * thief.pace, 2 * message + sending / 2) + back;
+}
+
+/* So many iterations of the victim's would make both end with all others. Where the victim is busy
+ * for long and the thief cannot be done as soon as that, both together: else thieves would get
+ * little, one after the other. */
+static double surplus(const struct mpi_steals *steals, struct estimate thief,
+                      struct estimate victim, double end)
+{
+	double ready = ready_us(steals, thief), rest = victim.left * victim.pace;
+
+	if (end <= ready && rest >= LONG * ready)
+		return (rest - ready) / (thief.pace + victim.pace);
 	return fmin(end / thief.pace - thief.left, victim.left - end / victim.pace);
 }
 
@@ -247,21 +288,6 @@ void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us)
 	steals->peers[rank].asked_us = now_us;
 }
 
-/* It gets a stolen range. */
-static void has(struct mpi_steals *steals, unsigned rank, const struct mpi_range *range, double now)
-{
-	struct peer *peer = &steals->peers[rank];
-
-	peer->asked_us = -1;
-	peer->waits = false;
-	if (peer->computes) {
-		peer->next += range->n;
-		peer->next_home = range->home;
-	} else {
-		begin(peer, range->n, range->home, true, now);
-	}
-}
-
 /* The first rank that asked of those to which it is worth while: a slow one, for which there is
  * nothing any more, keeps nobody waiting.
  * @param[out] n how many iterations it may have
@@ -283,7 +309,10 @@ static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, dou
 		     peer->asked_us >= steals->peers[found].asked_us))
 			continue;
 		thief = estimate(peer, now, known);
-		saved = surplus(thief, of, end);
+		/* The victim would be done before. */
+		if (of.left * of.pace < ready_us(steals, thief))
+			continue;
+		saved = surplus(steals, thief, of, end);
 		most = steal_most(steals, thief, of, saved);
 		/* What tells what sending takes may be short. */
 		if (!sending_told(steals, most))
@@ -299,6 +328,7 @@ static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, dou
 bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal *steal)
 {
 	double known = fastest(steals), n = 0;
+	struct estimate of;
 	unsigned thief, victim;
 
 	if (known <= 0 || !any_thief(steals))
@@ -309,10 +339,14 @@ bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal 
 	thief = thief_find(steals, victim, now_us, known, &n);
 	if (thief == steals->given.nranks)
 		return false;
-	*steal = (struct mpi_steal){thief, victim, n,
-	                            estimate(&steals->peers[victim], now_us, known).left};
+	/* As much when it hears of it. */
+	of = estimate(&steals->peers[victim], now_us, known);
+	of.left = fmax(n, of.left - message_us(steals) / of.pace);
+	*steal = (struct mpi_steal){thief, victim, n, of.left};
 	steal->n -= steal->n % steals->given.alignment;
 	steals->peers[thief].waits = true;
+	steals->peers[thief].victim = victim;
+	steals->peers[thief].wanted_us = now_us;
 	steals->peers[victim].asked = true;
 	steals->peers[victim].thief = thief;
 	return true;
@@ -323,24 +357,28 @@ bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank)
 	return steals->peers[rank].asked;
 }
 
-bool mpi_steals_given(struct mpi_steals *steals, unsigned victim, size_t first, size_t n,
-                      double now_us, unsigned *thief, struct mpi_range *range)
+void mpi_steals_given(struct mpi_steals *steals, unsigned thief, size_t n, double now_us)
+{
+	struct peer *peer = &steals->peers[thief];
+
+	heddle_block_time_add(steals->answers, 1, now_us - peer->wanted_us, true, false);
+	/* Its victim has told what is left. */
+	steals->peers[peer->victim].asked = false;
+	peer->asked_us = -1;
+	peer->waits = false;
+	if (peer->computes)
+		peer->next += n;
+	else
+		begin(peer, n, true, now_us);
+}
+
+void mpi_steals_kept(struct mpi_steals *steals, unsigned victim)
 {
 	struct peer *peer = &steals->peers[victim];
 
-	if (!peer->asked)
-		return false;
 	peer->asked = false;
-	*thief = peer->thief;
-	if (!n) {
-		peer->nothing = true;
-		steals->peers[*thief].waits = false;
-		return false;
-	}
-	/* It has told what is left. */
-	*range = (struct mpi_range){first, n, steals->homes ? peer->home : steals->given.nranks};
-	has(steals, *thief, range, now_us);
-	return true;
+	peer->nothing = true;
+	steals->peers[peer->thief].waits = false;
 }
 
 void mpi_steals_progress(struct mpi_steals *steals, unsigned rank, struct mpi_progress progress,
@@ -377,7 +415,7 @@ void mpi_steals_completed(struct mpi_steals *steals, unsigned rank, size_t n, do
 		range_note(steals, peer, n, us);
 	if (peer->pace <= 0)
 		peer->pace = us / n;
-	begin(peer, peer->next, peer->next_home, true, now_us);
+	begin(peer, peer->next, true, now_us);
 	peer->next = 0;
 	steals->left -= n;
 }

@@ -31,6 +31,8 @@ struct mpi_steals_problem {
 	struct heddle_block_time *moved;
 	/** The same of what a stolen range takes beside its iterations: a pace for each range. */
 	struct heddle_block_time *ranges;
+	/** The same of what passes until a rank has what another one was asked for. */
+	struct heddle_block_time *answers;
 };
 
 /** Iterations that a rank shall give up. */
@@ -66,11 +68,11 @@ bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal 
 /** Whether a rank was told to give some up, and has not answered. */
 bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank);
 
-/** A rank has given iterations up, at home or stolen, which the thief has now; or none.
- * @param[out] thief that asked
- * @return false: there was none */
-bool mpi_steals_given(struct mpi_steals *steals, unsigned victim, size_t first, size_t n,
-                      double now_us, unsigned *thief, struct mpi_range *range);
+/** A rank has n iterations that the one that was asked for it has given up. */
+void mpi_steals_given(struct mpi_steals *steals, unsigned thief, size_t n, double now_us);
+
+/** A rank that was asked has nothing to give up. */
+void mpi_steals_kept(struct mpi_steals *steals, unsigned victim);
 
 /** A rank tells how far it is with its range each time that no more than this part of what it told
  * last is left. */

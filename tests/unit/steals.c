@@ -118,10 +118,9 @@ static void give(struct run *run, unsigned r)
 {
 	struct rank *rank = &run->ranks[r];
 	struct work *work = &rank->now;
-	size_t n = 0, first = 0, waiting, alignment = run->problem->alignment;
+	size_t n = 0, waiting, alignment = run->problem->alignment;
 	struct mpi_progress of;
-	struct mpi_range range;
-	unsigned thief;
+	struct mpi_range range = {.home = work->range.home};
 
 	rank->give_us = -1;
 	if (progress(run, rank, &of)) {
@@ -132,12 +131,17 @@ static void give(struct run *run, unsigned r)
 		waiting = work->range.n - begun(run, work);
 		n = n < waiting ? n : waiting;
 		work->range.n -= n;
-		first = work->range.start + work->range.n;
+		range.start = work->range.start + work->range.n;
+		range.n = n;
 		of.left -= n;
 		tell(run, r, &of);
 	}
-	if (mpi_steals_given(run->steals, r, first, n, run->now, &thief, &range))
-		get(run, thief, &range);
+	if (n) {
+		mpi_steals_given(run->steals, rank->steal.thief, n, run->now);
+		get(run, rank->steal.thief, &range);
+	} else {
+		mpi_steals_kept(run->steals, r);
+	}
 }
 
 static double rate(const struct run *run, unsigned r)
@@ -469,8 +473,7 @@ static void test_more_before_done(void **state)
 	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
 	struct mpi_steals *steals = mpi_steals_create(&problem);
 	struct mpi_steal steal;
-	struct mpi_range range;
-	unsigned thief;
+	size_t n;
 
 	/* Rank 0 is fast. */
 	mpi_steals_progress(steals, 0, (struct mpi_progress){0, 1}, 20000);
@@ -478,14 +481,15 @@ static void test_more_before_done(void **state)
 	mpi_steals_ask(steals, 0, 20000);
 	assert_true(mpi_steals_next(steals, 20000, &steal));
 	assert_int_equal(steal.victim, 1);
-	assert_true(mpi_steals_given(steals, 1, 40000 - steal.n, steal.n, 20000, &thief, &range));
-	assert_int_equal(range.n, steal.n);
+	assert_int_equal(steal.thief, 0);
+	n = steal.n;
+	mpi_steals_given(steals, 0, n, 20000);
 	mpi_steals_completed(steals, 0, 20000, 20000, 20100);
 	mpi_steals_progress(steals, 1, (struct mpi_progress){0, 1}, 20100);
 	mpi_steals_ask(steals, 1, 20100);
 	assert_true(mpi_steals_next(steals, 20100, &steal));
 	assert_int_equal(steal.victim, 0);
-	assert_in_range(steal.n, range.n / 2 - 200, range.n / 2 + 200);
+	assert_in_range(steal.n, n / 2 - 200, n / 2 + 200);
 	mpi_steals_destroy(steals);
 }
 
@@ -495,18 +499,16 @@ static void test_not_begun(void **state)
 	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
 	struct mpi_steals *steals = mpi_steals_create(&problem);
 	struct mpi_steal steal;
-	struct mpi_range range;
-	unsigned thief;
 
 	mpi_steals_completed(steals, 0, 20000, 20000, 20000);
 	mpi_steals_ask(steals, 0, 20000);
 	assert_true(mpi_steals_next(steals, 20000, &steal));
-	assert_false(mpi_steals_given(steals, 1, 0, 0, 20000, &thief, &range));
+	mpi_steals_kept(steals, 1);
 	assert_false(mpi_steals_next(steals, 20000, &steal));
 	mpi_steals_progress(steals, 1, (struct mpi_progress){15000, 2}, 30000);
 	assert_true(mpi_steals_next(steals, 30000, &steal));
 	/* Now it had, and has none. */
-	assert_false(mpi_steals_given(steals, 1, 0, 0, 30000, &thief, &range));
+	mpi_steals_kept(steals, 1);
 	mpi_steals_progress(steals, 1, (struct mpi_progress){10000, 2}, 35000);
 	assert_false(mpi_steals_next(steals, 35000, &steal));
 	mpi_steals_destroy(steals);
@@ -530,6 +532,31 @@ static void test_late_news(void **state)
 	mpi_steals_destroy(steals);
 }
 
+/* An answer took 900 us. Nothing is stolen from a rank that would be done before its results were
+ * heard of. One that is busy for long gives much at once, though all others are idle. */
+static void test_too_late(void **state)
+{
+	static const size_t homes[] = {0, 20000, 40000, 60000, 80000};
+	struct heddle_block_time answers = {0};
+	struct mpi_steals_problem problem = {
+	    .n = 80000, .nranks = 4, .homes = homes, .bytes = 2, .answers = &answers};
+	struct mpi_steals *steals;
+	struct mpi_steal steal;
+
+	heddle_block_time_add(&answers, 1, 900, true, false);
+	for (int late = 0; late < 2; late++) {
+		steals = mpi_steals_create(&problem);
+		for (unsigned r = 0; r < 3; r++)
+			mpi_steals_completed(steals, r, 20000, 10000, 20000);
+		mpi_steals_progress(steals, 3, (struct mpi_progress){late ? 1200 : 8000, 1}, 20000);
+		mpi_steals_ask(steals, 0, 20000);
+		assert_int_equal(mpi_steals_next(steals, 20000, &steal), !late);
+		if (!late)
+			assert_in_range(steal.n, 4000, 4500);
+		mpi_steals_destroy(steals);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,7 +565,7 @@ int main(void)
 	    cmocka_unit_test(test_first_block),      cmocka_unit_test(test_no_queue),
 	    cmocka_unit_test(test_more_before_done), cmocka_unit_test(test_not_begun),
 	    cmocka_unit_test(test_dear_end),         cmocka_unit_test(test_late_news),
-	    cmocka_unit_test(test_start_of_sending),
+	    cmocka_unit_test(test_start_of_sending), cmocka_unit_test(test_too_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
