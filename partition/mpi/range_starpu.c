@@ -232,7 +232,7 @@ void node_fetch(struct node *node, unsigned from, const struct mpi_message *mess
 
 /* Results that come home. */
 struct arrival {
-	struct mpi_link *link;
+	struct node *node;
 	size_t n; /* iterations */
 	double us, since_us;
 };
@@ -241,8 +241,11 @@ static void result_arrived(void *arg)
 {
 	struct arrival *arrival = arg;
 
-	tell_moved(arrival->link, arrival->n,
-	           arrival->us + starpu_timing_now() - arrival->since_us);
+	/* After a failure nobody waits for it: rank 0 may be done, and take it for the next loop's.
+	 */
+	if (!arrival->node->ending)
+		tell_moved(arrival->node->link, arrival->n,
+		           arrival->us + starpu_timing_now() - arrival->since_us);
 	free(arrival);
 }
 
@@ -257,7 +260,7 @@ void node_result(struct node *node, unsigned from, const struct mpi_message *mes
 		if (!arrival)
 			mpi_link_abort(node->link, "no memory for a message");
 		*arrival =
-		    (struct arrival){node->link, message->status ? message->n / (per ? per : 1) : 0,
+		    (struct arrival){node, message->status ? message->n / (per ? per : 1) : 0,
 		                     message->us, starpu_timing_now()};
 	}
 	mpi_link_receive(node->link, from, MPI_CHANNEL_OUT, &rows, arrival ? result_arrived : NULL,

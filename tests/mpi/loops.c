@@ -7,6 +7,7 @@
  * Usage: loops random SEED COUNT [delays]
  *        loops memory
  *        loops slow
+ *        loops "failures SEED"
  *        loops dear
  *        loops CASE
  */
@@ -472,6 +473,62 @@ static int run_dear(void)
 	return failures;
 }
 
+/* ---- loops that fail while ranks steal ---- */
+
+enum { WIDE = 600, PART = 60 };
+
+/* One of the iterations fails, on whichever rank; ranks differ in speed. */
+struct odd {
+	size_t fails;
+	unsigned us[64];
+};
+
+static void compute_odd(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+	const struct odd *odd = block->arg;
+
+	usleep(odd->us[rank % 64] * block->n);
+	if (odd->fails - block->start < block->n)
+		block->status = -EDOM;
+	((volatile uint32_t *)STARPU_MATRIX_GET_PTR(buffers[0]))[0]++;
+}
+
+static struct starpu_codelet odd = {.cpu_funcs = {compute_odd}, .name = "odd"};
+
+static void fail_once(unsigned seed)
+{
+	struct odd what = {.fails = rand_r(&seed) % (PART * nranks)};
+	struct heddle_mpi_place place = {HEDDLE_MPI_BLOCKS, 0};
+	struct heddle_loop loop = {
+	    .codelet = &odd, .n = PART * nranks, .arg = &what, .naccesses = 1};
+	uint32_t *data = calloc(PART * WIDE, sizeof(*data));
+	int status;
+
+	for (int r = 0; r < 64; r++)
+		what.us[r] = rand_r(&seed) % 3 ? 20 : 400;
+	starpu_matrix_data_register(&loop.accesses[0].handle, STARPU_MAIN_RAM, (uintptr_t)data,
+	                            WIDE, WIDE, PART, sizeof(*data));
+	loop.accesses[0].mode = STARPU_RW;
+	setenv("HEDDLE_NODE_STRATEGY", "steal", 1);
+	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, &place, NULL, NULL);
+	if (status != -EDOM)
+		wrong("the loop did not fail", -status);
+	starpu_data_unregister(loop.accesses[0].handle);
+	free(data);
+}
+
+/* What one loop leaves under way when it fails is not taken for the next one's. */
+static int run_failures(unsigned seed, int count)
+{
+	for (int i = 0; i < count && !failures; i++) {
+		fail_once(mix(seed + i));
+		run_stealing(&dear, 20);
+	}
+	printf("rank %d: %d loops failed, %d failures\n", rank, count, failures);
+	return failures;
+}
+
 /* The same loop on all ranks but for rank 1, which wants what the case says. */
 static int run_case(const char *what)
 {
@@ -488,6 +545,8 @@ static int run_case(const char *what)
 		return run_slow();
 	if (!strcmp(what, "dear"))
 		return run_dear();
+	if (!strncmp(what, "failures ", 9))
+		return run_failures(strtoul(what + 9, NULL, 0), 60);
 	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
 		pause();
 	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data,
