@@ -45,9 +45,9 @@ takes 445.3 boxfilter --size 2048
 again 419.3 boxfilter --size 2048
 takes 339.3 histogram --size 4M
 takes 279.2 mandelbrot --size 1024
-takes 241862.0 floyd --size 1000
-takes 257367.3 heat2d --size 1000 --sweeps 2
-takes 131054.0 strmatch --size 1000
+takes 135125.3 floyd --size 1000
+takes 257387.4 heat2d --size 1000 --sweeps 2
+takes 131064.1 strmatch --size 1000
 takes 281845.5 nbia --size 4096 --recalc 16
 # A row takes 1 us to compute and 270 us to send there and back: all rows stay where they are. Rows of
 # windows come while the others are computed.
