@@ -132,6 +132,8 @@ static unsigned long long run(const char *what, size_t bytes, bool priorities, d
  * @param unordered most times that tiles are sent without priorities, each */
 static void scarce(int ncpus, unsigned unordered)
 {
+	/* StarPU 1.4 sends 7.4 times where 1.3 sends less than six. */
+	const unsigned ordered = HEDDLE_STARPU_14 ? 8 : 6;
 	struct starpu_conf conf;
 
 	starpu_conf_init(&conf);
@@ -140,8 +142,8 @@ static void scarce(int ncpus, unsigned unordered)
 	assert_int_equal(starpu_init(&conf), 0);
 	starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
 	assert_in_range(run("no priorities", BYTES, false, 1), TILES, unordered * TILES);
-	assert_in_range(run("short kernels", BYTES, true, 1), TILES, 6 * TILES);
-	assert_in_range(run("longer kernels", BYTES - 4096, true, 4), TILES, 6 * TILES);
+	assert_in_range(run("short kernels", BYTES, true, 1), TILES, ordered * TILES);
+	assert_in_range(run("longer kernels", BYTES - 4096, true, 4), TILES, ordered * TILES);
 	starpu_shutdown();
 }
 
@@ -163,10 +165,6 @@ int main(int argc, char **argv)
 	int failed;
 
 	setenv("STARPU_LIMIT_CUDA_MEM", LIMIT, 1);
-	if (HEDDLE_STARPU_14) { /* doc/policies.md, limits of heddle */
-		puts("StarPU 1.4: simulated, such a run may end early, under dmdas, too");
-		return simulated_over(77);
-	}
 	if (argc > 1)
 		return simulated_over(cmocka_run_group_tests(alone, NULL, NULL));
 	failed = cmocka_run_group_tests(both, NULL, NULL);
