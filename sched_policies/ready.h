@@ -81,7 +81,7 @@ struct ready_type {
 
 /** A worker whose memory cannot hold all data takes at most so many tasks in a row of which less is
  * missing there than of one of a higher priority. */
-#define READY_PASSES 8
+#define READY_PASSES 16
 #define READY_PUBLISHED 16
 /** StarPU takes memory of CUDA devices for small data in portions of so many bytes. */
 #define READY_PORTION (32ul << 20)

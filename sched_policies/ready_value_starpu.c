@@ -232,8 +232,8 @@ static double trial_longest_us(const struct ready_context *c, const struct ready
 	return fmax(us, LEAST_FACTOR * other_us);
 }
 
-/* How short a trial may be: TRIAL_FACTOR times as long for each byte as the fastest type. What is far
- * slower on an accelerator for its bytes than other types does not suit it. */
+/* How short a trial may be: TRIAL_FACTOR times as long for each byte as the fastest type. What is
+ * far slower on an accelerator for its bytes than other types does not suit it. */
 static double trial_least_us(const struct ready_context *c, const struct ready_type *type,
                              double other_us)
 {
@@ -307,7 +307,8 @@ static bool trial_pays(struct ready_context *c, const struct heddle_pool_key *ke
 		return true;
 	left_us = ready_is_planned(c) ? ready_plan_left_us(c) : finish_all_us(c, key, class);
 	rest_us = (ahead - 1) * other_us / others;
-	for (double us = trial_least_us(c, type, other_us); us <= TRIAL_FACTOR * other_us; us *= 2) {
+	for (double us = trial_least_us(c, type, other_us); us <= TRIAL_FACTOR * other_us;
+	     us *= 2) {
 		double factor = us / other_us;
 
 		if (us < type->trial_us[class])

@@ -1725,8 +1725,7 @@ static const struct {
     {"outside", test_outside},     {"none", test_none},
     {"short", test_short},         {"large", test_large},
     {"pinned", test_pinned},       {"retained", test_retained},
-    {"beside", test_beside},
-    {"each", test_each},
+    {"beside", test_beside},       {"each", test_each},
     {"limits", test_limits},
 };
 
