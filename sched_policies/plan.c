@@ -331,7 +331,10 @@ size_t heddle_bag_cost(struct heddle_bag_datum *const *reads, size_t n)
 {
 	size_t cost = 0;
 
-	for (size_t i = 0; i < n; i++)
-		cost += reads[i]->bytes / (reads[i]->uses + OPENS * reads[i]->opens);
+	for (size_t i = 0; i < n; i++) {
+		size_t parts = reads[i]->uses + OPENS * (size_t)reads[i]->opens;
+
+		cost += reads[i]->bytes / (parts ? parts : 1);
+	}
 	return cost;
 }
