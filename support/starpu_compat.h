@@ -11,6 +11,13 @@
 #include <starpu.h>
 #include <starpu_scheduler.h>
 
+/** Whether workers are simulated: no kernel runs. */
+#ifdef HEDDLE_USE_SIMGRID
+#define HEDDLE_SIMULATED 1
+#else
+#define HEDDLE_SIMULATED 0
+#endif
+
 #if STARPU_MAJOR_VERSION > 1 || (STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION >= 4)
 #define HEDDLE_STARPU_14 1
 /* A policy must say that it prefetches, or StarPU does it a second time. */

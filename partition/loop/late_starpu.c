@@ -157,7 +157,7 @@ static size_t array_pitch(const struct work_array *array)
 /* What pieces write. In a simulation nobody touches the arrays. */
 static bool again_allocate(struct heddle_loop_request *loop, struct loop_again *again)
 {
-	for (unsigned i = 0; !LOOP_SIMULATED && i < loop->loop.naccesses; i++) {
+	for (unsigned i = 0; !HEDDLE_SIMULATED && i < loop->loop.naccesses; i++) {
 		const struct loop_view *view = &loop->views[i];
 		size_t count = loop_view_window(view, again->range.start, again->range.n).count;
 

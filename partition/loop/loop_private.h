@@ -18,15 +18,10 @@
 #include "partition/common/array_starpu.h"
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
+#include "support/starpu_compat.h"
 
 #include "ranges.h"
 #include "window.h"
-
-#ifdef HEDDLE_USE_SIMGRID
-#define LOOP_SIMULATED 1
-#else
-#define LOOP_SIMULATED 0
-#endif
 
 /* An array of the loop. */
 struct loop_view {

@@ -431,7 +431,7 @@ static int submit(const struct heddle_loop *given, bool shrinks, bool repeats,
 	if (!status) {
 		arrays = loop_arrays(loop);
 		/* In a simulation nothing is copied. */
-		if (!LOOP_SIMULATED &&
+		if (!HEDDLE_SIMULATED &&
 		    (loop_has(loop, HEDDLE_KIND_CUDA) || loop_has(loop, HEDDLE_KIND_HIP)))
 			work_arrays_pin(&arrays);
 		status =

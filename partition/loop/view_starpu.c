@@ -297,7 +297,7 @@ static void ops_init(void)
 {
 	vector_ops = starpu_interface_vector_ops;
 	matrix_ops = starpu_interface_matrix_ops;
-	if (LOOP_SIMULATED) /* kernels do not run: nothing would be corrected */
+	if (HEDDLE_SIMULATED) /* kernels do not run: nothing would be corrected */
 		return;
 	vector_copies = *starpu_interface_vector_ops.copy_methods;
 	vector_copies.any_to_any = vector_copy;

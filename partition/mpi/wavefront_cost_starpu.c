@@ -18,14 +18,10 @@
 #include "partition/mpi/agree_mpi.h"
 #include "partition/mpi/wavefront_node.h"
 #include "support/message.h"
+#include "support/starpu_compat.h"
 
 /* Rows of a rank that samples may use. */
 #define SAMPLE_ROWS 2048
-#ifdef HEDDLE_USE_SIMGRID
-#define MPI_SIMULATED 1
-#else
-#define MPI_SIMULATED 0
-#endif
 /* Whose profile has what messages cost. */
 #define PROFILE "heddle_mpi"
 
@@ -302,7 +298,7 @@ static void messages_find(struct front *front, const struct mpi_wave_power *powe
 	}
 	problem->cc = *byte * column_bytes(front);
 	/* A thread wakes at either end, as in the ping-pong. Simulated, it takes no core. */
-	problem->own_us = MPI_SIMULATED ? 0 : problem->cd;
+	problem->own_us = HEDDLE_SIMULATED ? 0 : problem->cd;
 	free(names);
 	free(costs);
 }

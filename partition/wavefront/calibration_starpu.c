@@ -147,7 +147,7 @@ static bool is_wanted(const struct heddle_wavefront_request *wave)
 {
 	double iterations = (double)wave->space.rows * wave->space.columns * wave->sweeps;
 
-	if (WAVE_SIMULATED || iterations < WAVE_WORTH_MEASURING)
+	if (HEDDLE_SIMULATED || iterations < WAVE_WORTH_MEASURING)
 		return false;
 	if (wave->measures || !wave->tile_columns || !wave->bands_per_worker)
 		return true;

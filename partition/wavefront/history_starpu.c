@@ -186,7 +186,7 @@ static bool simulated_cost(const struct heddle_wavefront_request *wave,
 	int device =
 	    worker->host ? HEDDLE_PLATFORM_CORE : starpu_worker_get_devid(worker->stats.id);
 
-	if (!WAVE_SIMULATED || !platform || device >= (int)platform->naccelerators)
+	if (!HEDDLE_SIMULATED || !platform || device >= (int)platform->naccelerators)
 		return false;
 	*cost = (struct wave_tile_cost){
 	    .iteration = heddle_platform_block_us(platform, device, n, total, 0) / n,
@@ -203,7 +203,7 @@ bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wa
 	const struct known_cost *known_cost;
 	struct known_cost *added;
 
-	if (WAVE_SIMULATED)
+	if (HEDDLE_SIMULATED)
 		return simulated_cost(wave, worker, cost);
 	starpu_pthread_mutex_lock(&known.mutex);
 	known_cost = cost_of(codelet, class);
@@ -368,7 +368,7 @@ static void kind_learn(const struct heddle_wavefront_request *wave,
 
 void wave_costs_learn(struct heddle_wavefront_request *wave)
 {
-	for (unsigned l = 0; l < wave->nworkers && !WAVE_SIMULATED; l++) {
+	for (unsigned l = 0; l < wave->nworkers && !HEDDLE_SIMULATED; l++) {
 		bool first = true;
 
 		for (unsigned other = 0; other < l; other++)
@@ -555,7 +555,7 @@ unsigned wave_runs_find(struct heddle_wavefront_request *wave, bool asked, struc
 	const char *codelet = codelet_name(wave);
 	unsigned n = 0;
 
-	if (WAVE_SIMULATED)
+	if (HEDDLE_SIMULATED)
 		return 0;
 	runs_read(codelet);
 	starpu_pthread_mutex_lock(&known.mutex);
@@ -642,7 +642,7 @@ void wave_run_keep(struct heddle_wavefront_request *wave)
 	struct reading *reading;
 	bool counts;
 
-	if (WAVE_SIMULATED || !wave->chosen_columns ||
+	if (HEDDLE_SIMULATED || !wave->chosen_columns ||
 	    !team_print(wave, wanted.team, sizeof(wanted.team)))
 		return;
 	starpu_pthread_mutex_lock(&known.mutex);

@@ -222,7 +222,7 @@ static double predict(struct heddle_wavefront_request *wave)
 	struct wave_run runs[2 * WAVE_CHOICE_MOST_RUNS];
 	unsigned n = 0;
 
-	if (WAVE_SIMULATED)
+	if (HEDDLE_SIMULATED)
 		return wave->model_us;
 	if (wave->placement == PLACE_BY_SPEED) {
 		n = wave_runs_find(wave, true, runs, WAVE_CHOICE_MOST_RUNS);

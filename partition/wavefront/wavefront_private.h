@@ -24,6 +24,7 @@
 #include "partition/common/array_starpu.h"
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
+#include "support/starpu_compat.h"
 #include "part.h"
 #include "balance.h"
 #include "choice.h"
@@ -31,12 +32,6 @@
 #include "team.h"
 #include "model.h"
 #include "tiles.h"
-
-#ifdef HEDDLE_USE_SIMGRID
-#define WAVE_SIMULATED 1
-#else
-#define WAVE_SIMULATED 0
-#endif
 
 #define WAVE_MAXARRAYS HEDDLE_WAVEFRONT_MAXARRAYS
 /* Two more for what written rows and columns imply. */

@@ -41,7 +41,7 @@ static void prediction_check(const struct heddle_wavefront_request *wave)
 {
 	double us = wave->end_us - wave->start_us;
 
-	if (!WAVE_SIMULATED && wave_model_drifted(wave->predicted_us, us))
+	if (!HEDDLE_SIMULATED && wave_model_drifted(wave->predicted_us, us))
 		heddle_explain("wavefront %s: it took %.0f us, %.3g times what was predicted; the "
 		               "next prediction goes by that",
 		               wave->name, us, us / wave->predicted_us);
