@@ -14,23 +14,29 @@
 
 /* ---- checks ---- */
 
-/* Says once of a kernel why a launch of it is refused, which many programs do not.
- * @return the error */
-static cl_int refuse(const struct kernel *kernel, const char *who, cl_int error)
+/* Says why a launch is refused, once of each kernel: many programs do not. */
+static void refuse(const struct kernel *kernel, const char *who, cl_int error)
 {
-	const char *why = error == CL_INVALID_KERNEL_ARGS      ? "an argument is not set"
-	                  : error == CL_INVALID_WORK_DIMENSION ? "it has no dimension, or too many"
-	                  : error == CL_INVALID_GLOBAL_WORK_SIZE ? "it has no work-items"
-	                  : error == CL_INVALID_WORK_GROUP_SIZE  ? "the size of its groups"
-	                  : error == CL_INVALID_WORK_ITEM_SIZE   ? "the size of its groups"
-	                  : error == CL_INVALID_EVENT_WAIT_LIST  ? "what it waits for"
-	                  : error == CL_OUT_OF_RESOURCES         ? "it takes too much"
-	                                                         : "see the number";
+	static const struct {
+		cl_int error;
+		const char *why;
+	} reasons[] = {
+	    {CL_INVALID_KERNEL_ARGS, ": an argument is not set"},
+	    {CL_INVALID_WORK_DIMENSION, ": it has no dimension, or too many"},
+	    {CL_INVALID_GLOBAL_WORK_SIZE, ": it has no work-items"},
+	    {CL_INVALID_WORK_GROUP_SIZE, ": the size of its groups"},
+	    {CL_INVALID_WORK_ITEM_SIZE, ": the size of its groups"},
+	    {CL_INVALID_EVENT_WAIT_LIST, ": an event that it waits for"},
+	    {CL_OUT_OF_RESOURCES, ": it needs too many resources"},
+	};
+	const char *why = "";
 
+	for (size_t r = 0; r < sizeof(reasons) / sizeof(*reasons); r++)
+		if (reasons[r].error == error)
+			why = reasons[r].why;
 	if (!atomic_exchange(&kernel->record->told, true))
-		heddle_warn("%s refuses a launch of kernel %s: %s (OpenCL's error %d)", who,
+		heddle_warn("%s refuses a launch of kernel %s%s (OpenCL's error %d)", who,
 		            kernel->record->name, why, error);
-	return error;
 }
 
 static cl_int arguments_check(const struct kernel *kernel)
@@ -131,7 +137,9 @@ static cl_int home_run(struct event *event)
 		error = real->clEnqueueNDRangeKernel(
 		    passed_place(event), launch->kernel->launch, launch->dimensions, launch->offset,
 		    launch->global, launch->chosen ? launch->local : NULL, HOME_EVENTS(event));
-	return error ? refuse(launch->kernel, "the device", error) : CL_SUCCESS;
+	if (error)
+		refuse(launch->kernel, "the device", error);
+	return error;
 }
 
 /* ---- launches ---- */
@@ -199,8 +207,10 @@ static cl_int launch_make(struct queue *queue, cl_command_type type, cl_kernel i
 	if (kernel->program->context != queue->context)
 		return CL_INVALID_CONTEXT;
 	error = arguments_check(kernel);
-	if (error)
-		return refuse(kernel, "Heddle", error);
+	if (error) {
+		refuse(kernel, "Heddle", error);
+		return error;
+	}
 	*made =
 	    event_make(queue->context, queue, type,
 	               sizeof(*launch) + arguments_bytes(kernel->arguments, kernel->narguments));
