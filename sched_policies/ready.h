@@ -198,9 +198,10 @@ struct ready_context {
 	 * mean of all its tasks. */
 	_Atomic double wait_us[HEDDLE_POOL_CLASSES];
 	_Atomic size_t memory_least; /**< of an accelerator; 0: not looked yet */
-	atomic_size_t most_bytes;    /**< of a task's data, under heddle; 0: none has come */
-	atomic_bool too_large_told;  /**< that a task fits no device */
-	atomic_uint rests; /**< bit k: the workers of class k have no part, under a plan */
+	atomic_size_t
+	    most_bytes; /**< of a task's data, unless only cores can run it; 0: none has come */
+	atomic_bool too_large_told; /**< that a task fits no device */
+	atomic_uint rests;          /**< bit k: the workers of class k have no part, under a plan */
 	/** Nothing depends on the tasks of late: workers choose as without a plan. */
 	atomic_bool stream;
 	atomic_bool cores; /**< there is no task that others than cores could run */
@@ -347,9 +348,6 @@ static inline bool ready_cores_alone(const struct ready_context *c)
 {
 	return atomic_load(&c->cores);
 }
-
-/** A task with so many bytes of data has come. */
-void ready_bytes_note(struct ready_context *c, size_t bytes);
 
 /** Whether a worker goes by what is in its memory: that cannot hold all data. */
 bool ready_goes_by_memory(const struct ready_context *c, const struct ready_worker *worker);

@@ -1062,7 +1062,7 @@ static void bag_find(struct planning *planning)
 		}
 		seen = n;
 	}
-	planning->cut = planning->nnear == SHORT_HORIZON || looks.over;
+	planning->cut = planning->nnear == SHORT_HORIZON || seen == HORIZON || looks.over;
 }
 
 /* Finds the tasks of which the least is missing in the asking worker's memory, where it goes by

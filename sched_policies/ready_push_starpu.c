@@ -94,8 +94,6 @@ static int pool_add(struct ready_context *c, struct starpu_task *task, double no
 	struct heddle_pool_key *key = &entry.key;
 	bool choosing = c->choosing && !(plainly && ready_cores_run(c, task));
 
-	if (c->traits.planned && !c->choosing && c->accelerators)
-		ready_bytes_note(c, ready_task_bytes(task));
 	if (!choosing && like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
 		return 0;
 	ready_task_key(c, task, choosing, key);
@@ -320,10 +318,14 @@ static bool anybody_accepts(const struct ready_context *c, struct starpu_task *t
 static void task_fit(struct ready_context *c, struct starpu_task *task)
 {
 	int32_t where = task->where, before = where;
-	size_t room = 0;
+	size_t room = 0, bytes;
 
-	if (!c->accelerators || ready_task_bytes(task) + READY_PORTION <= memory_least(c) ||
-	    task->cl->specific_nodes)
+	if (!c->accelerators || task->where == STARPU_CPU)
+		return;
+	bytes = ready_task_bytes(task);
+	if (bytes > atomic_load_explicit(&c->most_bytes, memory_order_relaxed))
+		atomic_store_explicit(&c->most_bytes, bytes, memory_order_relaxed);
+	if (bytes + READY_PORTION <= memory_least(c) || task->cl->specific_nodes)
 		return;
 	for (unsigned w = 0; w < c->nworkers; w++) {
 		enum starpu_worker_archtype type = starpu_worker_get_type(w);

@@ -44,12 +44,6 @@ double ready_data_us(starpu_data_handle_t handle, unsigned node)
 	return isinf(least) ? 0 : least;
 }
 
-void ready_bytes_note(struct ready_context *c, size_t bytes)
-{
-	if (bytes > atomic_load_explicit(&c->most_bytes, memory_order_relaxed))
-		atomic_store_explicit(&c->most_bytes, bytes, memory_order_relaxed);
-}
-
 /* StarPU takes memory of CUDA devices in portions of 32 MiB. Once the memory is full it stays so:
  * data that is sent there takes the place of other data. */
 bool ready_memory_is_short(const struct ready_context *c, unsigned node)

@@ -232,8 +232,9 @@ static double trial_longest_us(const struct ready_context *c, const struct ready
 	return fmax(us, LEAST_FACTOR * other_us);
 }
 
-/* How short a trial may be: TRIAL_FACTOR times as long for each byte as the fastest type. What is
- * far slower on an accelerator for its bytes than other types does not suit it. */
+/* How short a trial may be. What takes another class more than TRIAL_FACTOR times as long for each
+ * byte as the fastest type does not suit that class: then so many times that type's time for each
+ * byte. Else as long as on the other class. */
 static double trial_least_us(const struct ready_context *c, const struct ready_type *type,
                              double other_us)
 {
@@ -287,10 +288,10 @@ static bool trial_is_short(struct ready_context *c, const struct heddle_pool_key
 	       trial_longest_us(c, type, class, other_us) <= other_us;
 }
 
-/* Whether a trial is worth its risk. The class may need any number of times as long as the others,
- * up to TRIAL_FACTOR; each doubling is taken to be as likely. Where all is done before the trial
- * and what depends on it, it delays the end. Otherwise the class may do its part of the other tasks
- * of the type in the rest of the time. */
+/* Whether a trial is worth its risk. The class may need any time from trial_least_us() to
+ * TRIAL_FACTOR times that of the others; each doubling is taken to be as likely. Where all is done
+ * before the trial and what depends on it, it delays the end. Otherwise the class may do its part
+ * of the other tasks of the type in the rest of the time. */
 static bool trial_pays(struct ready_context *c, const struct heddle_pool_key *key,
                        const struct ready_type *type, unsigned class)
 {
@@ -389,8 +390,8 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 	return finish_all_us(c, key, class) >= trial_longest_us(c, type, class, us);
 }
 
-/* How long a plan takes a trial to be: as long as it may be, but where that it is shorter than the
- * task on another class is as likely. */
+/* How long a plan takes a trial to be: as long as it may be. But where the geometric mean of that
+ * and of how short it may be is less than the other class needs, it takes that mean. */
 static double trial_likely_us(const struct ready_context *c, const struct ready_type *type,
                               unsigned class, double other_us)
 {
@@ -783,10 +784,8 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, bool choo
 	}
 	key->type = type->id;
 	type->returns |= type->ended;
-	if (c->plan && !type->bytes) {
+	if (c->plan && !type->bytes)
 		type->bytes = ready_task_bytes(task);
-		ready_bytes_note(c, type->bytes);
-	}
 	ready_pace_ask(c, type, task);
 	if (type->flops <= 0)
 		type->flops = task->flops;
