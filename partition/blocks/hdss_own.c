@@ -31,8 +31,8 @@
 #define FAR_ABOVE 1.5
 #define ROUNDS 3
 /* An accelerator's only block may have taken long since something came once with it. So it gets one
- * more, this part of that, which would get none for its start. It may take as long again: no longer
- * than a run and this part of all runs so far. */
+ * more, which would get none for its start: this part of that, or two iterations after one. It may
+ * take as long again: no longer than a run and this part of all runs so far. */
 #define BET_PART 0.5
 #define BET_RUNS 0.3
 

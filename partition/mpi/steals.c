@@ -179,7 +179,7 @@ static unsigned victim_find(const struct mpi_steals *steals, double now, double 
 
 	for (unsigned r = 0; r < steals->given.nranks; r++) {
 		const struct peer *peer = &steals->peers[r];
-		struct estimate of = estimate(&steals->peers[r], now, known);
+		struct estimate of = estimate(peer, now, known);
 
 		if (peer->asked || peer->nothing || !(of.left * of.pace > most))
 			continue;
