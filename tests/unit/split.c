@@ -276,6 +276,29 @@ static void held(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* A device that takes as long for 8 groups as for all 24: no small step away from giving it all
+ * is better, a large one is. The three behind the slow bus only hide that from the search. */
+static void plateau(void **state)
+{
+	struct split_problem problem = {
+	    .groups = 24,
+	    .in = {324613, 753},
+	    .out = {0, 1483},
+	    .ndevices = 5,
+	    .nbuses = 1,
+	    .devices = {{"a", 0, {2, {{17, 55}, {24, 73}}}},
+	                {"b", 0, {2, {{3, 9}, {24, 21}}}},
+	                {"c", 0, {3, {{3, 312}, {9, 450}, {24, 1030}}}},
+	                {"even", SPLIT_NO_BUS, {1, {{24, 15.1}}}},
+	                {"plateau", SPLIT_NO_BUS, {3, {{6, 3.4}, {8, 13.2}, {24, 13.2}}}}},
+	    .buses = {{"bus", 1332, 1332, 7.8, true}},
+	};
+	size_t chosen[5], optimum[5];
+	double us = split_decide(&problem, SPLIT_HEDDLE, chosen);
+
+	assert_true(us <= 1.01 * split_decide(&problem, SPLIT_OPTIMUM, optimum));
+}
+
 /* 1000 problems with as many groups as the exhaustive search has steps, so that both
  * choose from the same splits. */
 static void near_the_optimum(void **state)
@@ -424,6 +447,7 @@ int main(void)
 	    cmocka_unit_test(estimate_of_sharing),
 	    cmocka_unit_test(figure_8),
 	    cmocka_unit_test(held),
+	    cmocka_unit_test(plateau),
 	    cmocka_unit_test(near_the_optimum),
 	    cmocka_unit_test(large_launches),
 	    cmocka_unit_test(few_groups),

@@ -102,8 +102,9 @@ double split_estimate(const struct split_problem *problem, const size_t *share,
 double split_alone(const struct split_problem *problem, unsigned device, double groups);
 
 enum split_method {
-	/** SPLIT_PAPER in few, large steps; then groups move between any two devices, in
-	 * steps that halve, as long as that helps. */
+	/** SPLIT_PAPER in few, large steps, and sets of devices that would end together;
+	 * then groups move between any two devices, in steps that halve, as long as that
+	 * helps. The best end of these searches counts. */
 	SPLIT_HEDDLE,
 	/** Algorithm 1: from the fastest device to the others, 1/2048 of the groups at a
 	 * time. Where the printed algorithm and the text differ, the text counts: the

@@ -245,7 +245,7 @@ static double split_refine(const struct split_problem *problem, size_t largest, 
 
 /* ---- where refinement starts ---- */
 
-enum { FILL_STEPS = 32, FILL_BISECTIONS = 8, FILL_SUBSETS = 128, FILL_KEPT = 8 };
+enum { FILL_STEPS = 32, FILL_BISECTIONS = 8, FILL_SUBSETS = 128, FILL_KEPT = 16 };
 
 /* For each device, the time it takes by itself, transfers included, for i/32 of the
  * groups. */
@@ -356,11 +356,13 @@ static void subset_try(const struct fill *fill, unsigned subset, struct start *s
 
 /* A device's first group has costs of its own, so that no small move leads from one split to a
  * better one. Therefore the search starts from the sets of devices with the shortest estimates,
- * out of all sets where there are few. */
+ * out of all sets where there are few. Every second search begins with large moves: a device that
+ * takes as long for a third of the groups as for all is left by no small one. Where sets are few,
+ * each is searched both ways. */
 static double split_best(const struct split_problem *problem, size_t *share)
 {
 	size_t coarse = problem->groups / 32 ? problem->groups / 32 : 1;
-	unsigned all = (1u << problem->ndevices) - 1;
+	unsigned all = (1u << problem->ndevices) - 1, kept = 0;
 	struct start starts[FILL_KEPT];
 	struct fill fill;
 	double us;
@@ -375,12 +377,17 @@ static double split_best(const struct split_problem *problem, size_t *share)
 	for (unsigned subset = all, n = 0; subset && n < FILL_SUBSETS; subset--, n++)
 		if (subset & (subset - 1))
 			subset_try(&fill, subset, starts);
-	for (unsigned i = 0; i < FILL_KEPT && starts[i].us < INFINITY; i++) {
-		double other = split_refine(problem, coarse * 2, starts[i].share);
+	while (kept < FILL_KEPT && starts[kept].us < INFINITY)
+		kept++;
+	for (unsigned i = 0; i < FILL_KEPT && i < 2 * kept; i++) {
+		struct start start = starts[i % kept];
+		bool large = (i % kept + i / kept) % 2 == 0;
+		double other =
+		    split_refine(problem, large ? problem->groups / 2 : coarse * 2, start.share);
 
 		if (other < us) {
 			us = other;
-			memcpy(share, starts[i].share, problem->ndevices * sizeof(*share));
+			memcpy(share, start.share, problem->ndevices * sizeof(*share));
 		}
 	}
 	return us;
