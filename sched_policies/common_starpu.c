@@ -8,7 +8,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "support/variables.h"
 #include "sched_policies/common_starpu.h"
 
 void waiters_add(struct waiters *waiters, unsigned worker)
@@ -220,8 +222,13 @@ void policy_let_others(unsigned worker, const struct waiters *waiters, unsigned 
 #endif
 }
 
-void policy_any_priority(unsigned ctx)
+void policy_begin(unsigned ctx)
 {
+	static atomic_flag checked = ATOMIC_FLAG_INIT;
+
+	/* A program of tasks alone asks nothing else that looks at them. */
+	if (!atomic_flag_test_and_set(&checked))
+		heddle_variables_check(environ);
 	if (!starpu_sched_ctx_min_priority_is_set(ctx))
 		starpu_sched_ctx_set_min_priority(ctx, INT_MIN);
 	if (!starpu_sched_ctx_max_priority_is_set(ctx))

@@ -92,8 +92,9 @@ void policy_lock_briefly(starpu_pthread_mutex_t *mutex);
  * workers; 0: it does not sleep */
 void policy_let_others(unsigned worker, const struct waiters *waiters, unsigned nap_us);
 
-/** Lets programs use any priority in a context unless they set bounds. */
-void policy_any_priority(unsigned ctx);
+/** At the beginning of a context: lets programs use any priority unless they set bounds. Names
+ * variables that Heddle cannot use, the first time. */
+void policy_begin(unsigned ctx);
 
 /** Tag of a task in the pool. */
 unsigned long policy_task_tag(const struct starpu_task *task);

@@ -30,20 +30,14 @@
 
 static int prefetch_number(void)
 {
+	const struct heddle_variable_row *row = &heddle_variable_table[HEDDLE_VARIABLE_PREFETCH];
 	const char *text = heddle_variable_text(HEDDLE_VARIABLE_PREFETCH);
-	char *end;
-	long number = strtol(text, &end, 10);
 
 	if (!starpu_get_prefetch_flag())
 		return 0;
-	if (!strcmp(text, "auto"))
+	if (!strcmp(text, row->value) || !heddle_variable_valid(row, text))
 		return -1;
-	if (end == text || *end || number < 0 || number > CLAIMS_MAX_REQUESTS) {
-		heddle_warn("HEDDLE_PREFETCH=%s is neither \"auto\" nor a number from 0 to %d",
-		            text, CLAIMS_MAX_REQUESTS);
-		return -1;
-	}
-	return number;
+	return heddle_variable_number(HEDDLE_VARIABLE_PREFETCH);
 }
 
 static void worker_init(struct ready_context *c, unsigned id)
@@ -120,7 +114,7 @@ static void ready_init(unsigned ctx, struct ready_traits traits)
 	STARPU_ASSERT_MSG(c, "no memory for a scheduling context");
 	STARPU_PTHREAD_MUTEX_INIT(&c->mutex, NULL);
 	ready_queue_log_begin(c);
-	policy_any_priority(ctx);
+	policy_begin(ctx);
 	starpu_sched_ctx_set_policy_data(ctx, c);
 }
 

@@ -350,7 +350,7 @@ static void self_init(unsigned ctx)
 		status = claims_create(&c->claims, nworkers);
 	STARPU_ASSERT_MSG(!status, "no memory for a scheduling context");
 	STARPU_PTHREAD_MUTEX_INIT(&c->mutex, NULL);
-	policy_any_priority(ctx);
+	policy_begin(ctx);
 	starpu_sched_ctx_set_policy_data(ctx, c);
 }
 

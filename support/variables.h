@@ -52,7 +52,10 @@ void heddle_variable_values(const struct heddle_variable_row *row, char *text, s
 /** Looks for HEDDLE_* names outside the table and for malformed values.
  * @param environment as environ(7)
  * @return 0; -EINVAL after a message that names the variable (unknown names only
- * warn, with the nearest known name). */
+ * warn, with the nearest known name, the first time). */
 int heddle_variables_check(char *const *environment);
+/** Looks for malformed values alone, in the process's environment. @return 0; -EINVAL after a
+ * message for each. */
+int heddle_values_check(void);
 
 #endif

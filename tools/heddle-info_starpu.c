@@ -175,10 +175,14 @@ static void print_workers(const json_t *workers)
 static json_t *everything(const struct arguments *arguments)
 {
 	bool all = true;
+	const char *policy = getenv("STARPU_SCHED");
 	json_t *info = json_pack("{s:s}", "heddle", heddle_version());
 
 	for (int t = 0; t < INFO_NTABLES; t++)
 		all = all && !arguments->tables[t];
+	/* A policy of Heddle's looks at them when StarPU starts. */
+	if (!all || (policy && *policy && !heddle_policy_find(policy)))
+		heddle_variables_check(environ);
 	if (all) {
 		json_object_set_new(info, "starpu", starpu_json());
 		json_object_set_new(info, "clock", json_string(heddle_clock_name(heddle_clock())));
@@ -234,7 +238,6 @@ int main(int argc, char **argv)
 		info_print_manual();
 		return 0;
 	}
-	heddle_variables_check(environ);
 	heddle_clock_check();
 	info = everything(&arguments);
 	if (arguments.json)

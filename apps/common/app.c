@@ -20,6 +20,7 @@
 #include "support/output.h"
 #include "support/progress.h"
 #include "support/stock.h"
+#include "support/variables.h"
 #include "estimator/platform_starpu.h"
 #include "sched_policies/policies.h"
 #include "codelets/programs.h"
@@ -73,10 +74,11 @@ int app_choose_policy(const char *name)
 {
 	const char *before = getenv("STARPU_SCHED");
 
-	if (!name && before && *before)
+	/* StarPU lists its policies, and another library may have others. */
+	if (!name && before && (!strcmp(before, "help") || getenv("STARPU_SCHED_LIB")))
 		return 0;
 	if (!name)
-		name = "heddle";
+		name = before && *before ? before : "heddle";
 	if (policy_exists(name) || heddle_policy_displaced(name))
 		return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
 	policy_unknown_print(stderr, name);
@@ -403,12 +405,26 @@ static void check_end(int status, void *over)
 	_exit(APP_WRONG);
 }
 
+static int check_variables(void)
+{
+	const char *platform = heddle_variable_text(HEDDLE_VARIABLE_PLATFORM);
+
+	if (*platform && !app_simulated())
+		return heddle_refuse(-EINVAL,
+		                     "HEDDLE_PLATFORM=%s: this StarPU does not simulate "
+		                     "machines (heddle simulate finds one that does)",
+		                     platform);
+	return heddle_values_check();
+}
+
 static enum app_exit app_run(struct run *run)
 {
 	const struct app *app = run->app;
 	enum app_exit code;
 	int error = heddle_starpu_check();
 
+	if (!error)
+		error = check_variables();
 	if (!error)
 		error = check_outputs(&run->options);
 	if (!error)

@@ -28,6 +28,13 @@ expect_app 2 "exclude each other" histogram --late --mpi
 expect_app 0 '"late": 0' histogram --late --size 1000 --reps 1 --verify --json -
 expect_app 2 "not a whole number" vecinc --chunk 0
 expect_app 2 "neither auto nor" vecinc --prefetch some
+# What the environment says that cannot be used is refused as an option's value is.
+HEDDLE_DEPTH=-1 expect_app 2 "HEDDLE_DEPTH=-1: not a value (0 to 64 blocks or tasks)" vecinc
+HEDDLE_PREFETCH=some expect_app 2 "HEDDLE_PREFETCH=some: not a value (auto or 0 to 64 tasks)" vecinc
+HEDDLE_PLATFORM=2cpu expect_app 2 "HEDDLE_PLATFORM=2cpu: this StarPU does not simulate" vecinc
+STARPU_SCHED=nobody expect_app 2 "'nobody' is not a policy of Heddle or StarPU" vecinc
+HEDDLE_DEPHT=3 expect_app 0 "did you mean HEDDLE_DEPTH?" blackscholes --size 10 --reps 3
+[ "$(grep -c DEPHT "$work/out")" = 1 ] || fail "an unknown variable is named again: $(cat "$work/out")"
 # A file beside the one without a name could not be put into its place, and stayed.
 expect_app 2 "a file without a name: No such file" blackscholes --reps 1 --input ''
 for option in --output --json; do
@@ -36,6 +43,14 @@ done
 for left in .[0-9]*; do
 	[ ! -e "$left" ] || fail "a file is left: $left"
 done
+# A log that a killed process has left in the middle of a line gets whole lines.
+log=$work/torn.csv
+for part in whole torn; do
+	HEDDLE_BLOCK_LOG=$log expect_app 0 "hdss" blackscholes --size 1K --reps 1 --sched hdss
+	truncate -s -3 "$log"
+done
+[ "$(tail -n +2 "$log" | grep -cvE '^([^,]*,){7}[0-9.]*$')" = 0 ] || fail "torn lines: $(cat "$log")"
+rm "$log"
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
 # Whether it goes on then is up to PoCL.
 # shellcheck disable=SC3045 # dash and bash have it

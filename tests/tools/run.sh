@@ -107,6 +107,13 @@ says 'no-such-program: No such file'
 rmdir "$work/closed"
 run=$top_builddir/bin/heddle-run
 
+# A program of tasks alone is told of variables that cannot be used.
+expect 0 heddle env HEDDLE_DEPTH=-1 HEDDLE_DEPHT=3 "$run" -- "$program"
+says '^heddle: HEDDLE_DEPTH=-1: not a value (0 to 64 blocks or tasks)$'
+says '^heddle: HEDDLE_DEPHT is not a variable of Heddle; did you mean HEDDLE_DEPTH?'
+expect 0 hdss env HEDDLE_DEPTH=-1 "$run" -s hdss -- "$program"
+says '^heddle: HEDDLE_DEPTH=-1: not a value'
+
 # Wrong use.
 expect 2 '' "$run" --sched nonsense -- "$program"
 says "'nonsense' is not a policy"

@@ -99,6 +99,8 @@ static void test_check(void **state)
 	char *unknown[] = {"HEDDLE_DEPHT=3", NULL};
 	char *malformed[] = {"HEDDLE_PIN=maybe", NULL};
 
+	assert_true(valid(HEDDLE_VARIABLE_PREFETCH, "auto"));
+	assert_false(valid(HEDDLE_VARIABLE_PREFETCH, "many"));
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	assert_int_equal(heddle_variables_check(good), 0);
 	assert_int_equal(heddle_variables_check(unknown), 0);
