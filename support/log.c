@@ -65,12 +65,15 @@ int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const
 	if (path_make(log, given))
 		return heddle_refuse(-ENAMETOOLONG, "%s: %s: %s", log->variable, given,
 		                     strerror(ENAMETOOLONG));
-	log->file = fopen(log->path, "ae");
+	log->file = fopen(log->path, "a+e");
 	if (!log->file)
 		return heddle_refuse(-errno, "%s: %s: %s", log->variable, log->path,
 		                     strerror(errno));
 	while (flock(fileno(log->file), LOCK_EX) && errno == EINTR)
 		;
+	/* A process that was killed, or a full disk, has left half a line. */
+	if (!fseek(log->file, -1, SEEK_END) && fgetc(log->file) != '\n')
+		fputc('\n', log->file);
 	fseek(log->file, 0, SEEK_END);
 	heddle_numbers_begin(&log->numbers);
 	if (!ftell(log->file))

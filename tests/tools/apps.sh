@@ -45,7 +45,7 @@ for left in .[0-9]*; do
 done
 # A log that a killed process has left in the middle of a line gets whole lines.
 log=$work/torn.csv
-for part in whole torn; do
+for _ in whole torn; do
 	HEDDLE_BLOCK_LOG=$log expect_app 0 "hdss" blackscholes --size 1K --reps 1 --sched hdss
 	truncate -s -3 "$log"
 done
