@@ -136,7 +136,8 @@ bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)
 # Scripts that know where StarPU's tools are, and other files. They are filled in anew when they
 # are installed: the folder may be another one.
 fill_script = $(SED) -e 's|[@]STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
-	-e 's|[@]PKGLIBDIR@|$(pkglibdir)|; s|[@]PKGDATADIR@|$(pkgdatadir)|'
+	-e 's|[@]PKGLIBDIR@|$(pkglibdir)|; s|[@]PKGDATADIR@|$(pkgdatadir)|' \
+	-e 's|[@]BINDIR@|$(bindir)|'
 bin/heddle-trace: tools/heddle-trace.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) bin && $(fill_script) $(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
 bin/heddle-plot: tools/heddle-plot.in Makefile

@@ -67,7 +67,9 @@ grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" ||
 	LD_LIBRARY_PATH=$prefix/lib:$(value starpu_libdir) expect 0 '^  hdss ' "$prefix/bin/heddle" info
 expect 0 '^  histogram' "$prefix/bin/heddle" app --help
 expect 0 'Usage: heddle plot' "$prefix/bin/heddle" plot --help
-grep -rlE '@[A-Z]+@|/usr/local/(lib|share)/heddle' "$prefix/libexec/heddle/heddle-plot" \
+command -v gnuplot >/dev/null &&
+	expect 0 '^kernel,contender,' "$prefix/bin/heddle" plot --skmd 9 -o "$work/skmd"
+grep -rlE '@[A-Z]+@|/usr/local/(bin|lib|share)/heddle' "$prefix/libexec/heddle/heddle-plot" \
 	"$prefix/libexec/heddle/heddle-trace" && fail "scripts name another folder"
 
 # The library finds the analysis of kernels that was installed with it.
