@@ -18,6 +18,9 @@ outcome -F 2 "'sim2'" "$top_srcdir/tools/setup" --starpu=1.4 sim2
 # Of a tree in which nothing is built.
 mkdir -p "$work/tree/tools" && cp "$top_srcdir/tools/heddle" "$work/tree/tools/"
 outcome -G 2 'tools/setup --starpu 1.4 gpu$' env HEDDLE_FLAVOUR=1.4-gpu "$work/tree/tools/heddle" info
+# Of a tree that belongs to somebody else.
+cp "$top_srcdir/tools/setup" "$top_srcdir/tools/common.sh" "$work/tree/tools/" && : >"$work/tree/.starpu"
+outcome -G 2 '^setup: cannot write in .*/tree/.starpu;' "$work/tree/tools/setup"
 # Flags of StarPU 1.4 have quotes.
 printf '#!/bin/sh\n[ "$1" = --cflags-only-I ] || echo \047-DDIR=\\"/x\\"\047\necho -I%s\n' "$work" >"$work/pkg-config"
 chmod +x "$work/pkg-config"
