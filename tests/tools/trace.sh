@@ -10,6 +10,13 @@ HEDDLE_STRATEGY=gss HEDDLE_BLOCK_LOG=$work/blocks.csv "$trace" -o "$work/out" --
 	>"$work/printed" || fail "exit status"
 cat "$work/printed"
 paje=$work/out/paje.trace
+# A mistyped name costs no trace.
+for name in ./axpi no-such-axpy; do
+	"$trace" -o "$work/out" -- $name 2>"$work/told"
+	[ $? = 127 ] && grep -q "^heddle trace: $name: not found" "$work/told" ||
+		fail "$name: $(cat "$work/told")"
+done
+[ -s "$paje" ] || fail "the earlier trace is gone"
 
 # Every event must be one that the header defines, with enough fields, and the times of
 # a worker's states must not run backwards (those of links may).
