@@ -7,6 +7,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -250,6 +251,17 @@ unsigned long policy_task_tag(const struct starpu_task *task)
 	if (task->cl->can_execute)
 		return HEDDLE_POOL_INDIVIDUAL;
 	return task->workerids_len ? workers_tag(task) : HEDDLE_POOL_UNIFORM;
+}
+
+bool policy_is_silent(const struct starpu_task *task)
+{
+	static const char *const names[] = {"data_cpy", "redux_task_", "cuda_malloc_pinned",
+	                                    "cuda_free_pinned"};
+
+	for (size_t i = 0; task->name && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(task->name, names[i], strlen(names[i])))
+			return true;
+	return false;
 }
 
 bool policy_accepts(void *task, void *worker)

@@ -443,8 +443,11 @@ void ready_cores_took(struct ready_context *c, double us);
 /** A task was found to fit no accelerator, which could run it before. */
 void ready_cores_fit(struct ready_context *c, const struct starpu_task *task, int32_t before);
 
-/** A task has ended. */
+/** A task of the policy has ended. */
 void ready_cores_ended(struct ready_context *c, const struct starpu_task *task);
+
+/** A task begins that StarPU has given a worker past the policy. */
+void ready_cores_passed(struct ready_context *c, const struct starpu_task *task);
 
 /** There are other tasks than those of cores. */
 void ready_cores_end(struct ready_context *c);

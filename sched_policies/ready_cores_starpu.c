@@ -168,13 +168,15 @@ void ready_cores_fit(struct ready_context *c, const struct starpu_task *task, in
 
 void ready_cores_ended(struct ready_context *c, const struct starpu_task *task)
 {
-	if (!counts(c, task) || ready_cores_run(c, task))
-		return;
-	/* What StarPU gives a worker past the policy was never ready here. */
-	if (task->execute_on_a_specific_worker)
-		atomic_fetch_sub(&c->others, 1);
-	else
+	if (counts(c, task) && !ready_cores_run(c, task) && !task->execute_on_a_specific_worker)
 		other_left(c);
+}
+
+/* It was never ready here. Of the end of some StarPU does not tell. */
+void ready_cores_passed(struct ready_context *c, const struct starpu_task *task)
+{
+	if (counts(c, task) && !ready_cores_run(c, task))
+		atomic_fetch_sub(&c->others, 1);
 }
 
 struct starpu_task *ready_cores_take(struct ready_context *c, unsigned id)

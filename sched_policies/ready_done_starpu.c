@@ -54,20 +54,24 @@ void ready_sample_choose(struct ready_context *c, unsigned id, const struct star
 /* Whether the task that begins or ends now is one of them. */
 static bool is_plain(const struct ready_context *c, const struct starpu_task *task)
 {
-	return c->cores_only ||
-	       (c->others_where && c->workers[starpu_worker_get_id_check()].plain == task);
+	int id;
+
+	if (c->cores_only || !c->others_where)
+		return c->cores_only;
+	id = starpu_worker_get_id();
+	return id >= 0 && c->workers[id].plain == task;
 }
 
 /* The worker that begins or ends a task now, if its time is wanted; else NULL. Mostly that is known
  * without the worker's number. */
 static struct ready_worker *core_samples(struct ready_context *c, const struct starpu_task *task)
 {
-	struct ready_worker *worker;
+	int id;
 
 	if (!atomic_load_explicit(&c->samples, memory_order_relaxed))
 		return NULL;
-	worker = &c->workers[starpu_worker_get_id_check()];
-	return worker->sample == task ? worker : NULL;
+	id = starpu_worker_get_id();
+	return id >= 0 && c->workers[id].sample == task ? &c->workers[id] : NULL;
 }
 
 static void core_begins(struct ready_context *c, struct starpu_task *task)
@@ -95,36 +99,6 @@ static void core_ends(struct ready_context *c, struct starpu_task *task)
 	                      memory_order_relaxed);
 	heddle_estimate_executed(task, worker - c->workers, us);
 	ready_cores_took(c, us);
-}
-
-/* ---- hooks ---- */
-
-void ready_pre_exec(struct starpu_task *task, unsigned ctx)
-{
-	struct ready_context *c = ready_context(ctx);
-	struct ready_worker *worker;
-	unsigned id;
-
-	if (!is_foreign(task, ctx) && is_plain(c, task)) {
-		core_begins(c, task);
-		return;
-	}
-	id = starpu_worker_get_id_check();
-	worker = &c->workers[id];
-	if (!is_foreign(task, ctx)) {
-		if (is_sample(c, worker)) {
-			/* Its data may be gone when it has ended. */
-			heddle_estimate_key(task);
-			worker->start_us[worker->begun % READY_PIPELINE] = starpu_timing_now();
-		}
-		worker->running[worker->begun++ % READY_PIPELINE] = task;
-		/* The oldest ended elsewhere. */
-		if (worker->begun - worker->done > READY_PIPELINE)
-			worker->done = worker->begun - READY_PIPELINE;
-		ready_queue_running(worker, task);
-		return;
-	}
-	ready_pass_on(c, id);
 }
 
 /* Time of the task that ends now. A driver begins the next task of a device while one
@@ -198,8 +172,10 @@ static bool report_begin(struct ready_context *c, unsigned id)
 	return true;
 }
 
-/* A worker has run a task of the policy. */
-static void task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us)
+/* A worker has run a task of the policy.
+ * @param classes of which a model may be asked */
+static void task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us,
+                          unsigned classes)
 {
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	struct ready_worker *worker = &c->workers[id];
@@ -208,7 +184,7 @@ static void task_measured(struct ready_context *c, struct starpu_task *task, uns
 	heddle_estimate_executed(task, id, us);
 	if (!c->choosing)
 		return;
-	type = heddle_estimate_all(task, c->nclasses, ready_task_classes(c, task), estimates);
+	type = heddle_estimate_all(task, c->nclasses, classes, estimates);
 	if (!type || (!worker->trial && published_already(worker, type, &estimates[worker->class])))
 		return;
 	if (!report_begin(c, id))
@@ -252,24 +228,27 @@ static void wait_note(struct ready_context *c, const struct ready_worker *worker
 	atomic_store_explicit(wait_us, mean_us + (this_us - mean_us) / GAPS, memory_order_relaxed);
 }
 
-void ready_post_exec(struct starpu_task *task, unsigned ctx)
+/* A task has ended.
+ * @param data its data are there */
+static void task_ended(struct ready_context *c, struct starpu_task *task, bool data)
 {
-	struct ready_context *c = ready_context(ctx);
 	struct ready_worker *worker;
-	unsigned id;
+	int id;
 
 	/* StarPU also tells of tasks of contexts without a policy: not counted here. */
-	if (task->sched_ctx == ctx)
+	if (task->sched_ctx == c->id)
 		ready_cores_ended(c, task);
-	if (!is_foreign(task, ctx) && is_plain(c, task)) {
+	if (!is_foreign(task, c->id) && is_plain(c, task)) {
 		core_ends(c, task);
 		if (c->plan)
 			c->workers[starpu_worker_get_id_check()].plain = NULL;
 		return;
 	}
-	id = starpu_worker_get_id_check();
+	id = starpu_worker_get_id();
+	if (id < 0) /* the program has ended it (starpu_task_end_dep_release()) */
+		return;
 	worker = &c->workers[id];
-	if (is_foreign(task, ctx)) {
+	if (is_foreign(task, c->id)) {
 		worker->idle_since_us = 0;
 		return;
 	}
@@ -281,11 +260,85 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 
 		wait_note(c, worker, before_us);
 		gap_note(c, worker, before_us, us);
-		task_measured(c, task, id, us);
+		task_measured(c, task, id, us, data ? ready_task_classes(c, task) : 0);
 		ready_queue_done(c, worker, us);
 	}
 	worker->done++;
 	if (c->plan && worker->done == worker->started)
 		atomic_store_explicit(&worker->rests_since_us, starpu_timing_now(),
 		                      memory_order_relaxed);
+}
+
+/* ---- tasks of whose end StarPU does not tell ---- */
+
+/* What such a task calls at its end, as any task does. */
+struct callback {
+	void (*func)(void *);
+	void *arg;
+};
+
+static void silent_ended(void *arg)
+{
+	struct starpu_task *task = starpu_task_get_current();
+	struct callback *own = arg, before = *own;
+
+	free(own);
+	task->callback_func = before.func;
+	task->callback_arg = before.arg;
+	task_ended(ready_context(task->sched_ctx), task, false);
+	if (!before.func)
+		before.func = task->cl->callback_func;
+	if (before.func)
+		before.func(before.arg);
+}
+
+/* Without memory nobody hears of its end. */
+static void silent_begins(struct starpu_task *task)
+{
+	struct callback *own = malloc(sizeof(*own));
+
+	if (!own)
+		return;
+	*own = (struct callback){task->callback_func, task->callback_arg};
+	task->callback_func = silent_ended;
+	task->callback_arg = own;
+}
+
+/* ---- hooks ---- */
+
+void ready_pre_exec(struct starpu_task *task, unsigned ctx)
+{
+	struct ready_context *c = ready_context(ctx);
+	struct ready_worker *worker;
+	unsigned id;
+
+	if (!is_foreign(task, ctx) && is_plain(c, task)) {
+		core_begins(c, task);
+		return;
+	}
+	id = starpu_worker_get_id_check();
+	worker = &c->workers[id];
+	if (!is_foreign(task, ctx)) {
+		if (is_sample(c, worker)) {
+			/* Its data may be gone when it has ended. */
+			heddle_estimate_key(task);
+			worker->start_us[worker->begun % READY_PIPELINE] = starpu_timing_now();
+		}
+		worker->running[worker->begun++ % READY_PIPELINE] = task;
+		/* The oldest ended elsewhere. */
+		if (worker->begun - worker->done > READY_PIPELINE)
+			worker->done = worker->begun - READY_PIPELINE;
+		ready_queue_running(worker, task);
+		if (policy_is_silent(task))
+			silent_begins(task);
+		return;
+	}
+	if (task->sched_ctx == ctx)
+		ready_cores_passed(c, task);
+	ready_pass_on(c, id);
+}
+
+void ready_post_exec(struct starpu_task *task, unsigned ctx)
+{
+	task_ended(ready_context(ctx), task, true);
 }

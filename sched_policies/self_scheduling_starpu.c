@@ -502,9 +502,14 @@ static void self_pre_exec(struct starpu_task *task, unsigned ctx)
 
 static void self_post_exec(struct starpu_task *task, unsigned ctx)
 {
-	struct self_worker *worker = &context_of(ctx)->workers[starpu_worker_get_id_check()];
+	struct self_context *c = context_of(ctx);
+	struct self_worker *worker;
 	double wall_us, modelled_us;
+	int id = starpu_worker_get_id();
 
+	if (id < 0) /* the program has ended it (starpu_task_end_dep_release()) */
+		return;
+	worker = &c->workers[id];
 	if (!is_foreign(task)) {
 		worker->done++;
 		if (heddle_clock_said(task, &wall_us, &modelled_us))

@@ -196,6 +196,7 @@ sim_tests = \
 	tests/sim/policies \
 	tests/sim/priorities \
 	tests/sim/product \
+	tests/sim/reduction \
 	tests/sim/repeat \
 	tests/sim/scarce \
 	tests/sim/stated \

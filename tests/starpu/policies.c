@@ -9,6 +9,7 @@
 
 #include <heddle/policy.h>
 #include <limits.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -530,6 +531,57 @@ static void test_data(void **state)
 	records_all_ran_once(records, NTASKS);
 }
 
+/* Tasks of StarPU's own, of whose end it tells no policy. */
+static void test_copies(void **state)
+{
+	static int values[NTASKS];
+	starpu_data_handle_t handles[NTASKS];
+
+	for (int i = 0; i < NTASKS; i++) {
+		values[i] = i;
+		starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&values[i],
+		                              sizeof(int));
+	}
+	for (unsigned i = 1; i < NTASKS; i++)
+		assert_int_equal(starpu_data_cpy(handles[i], handles[0], 1, NULL, NULL), 0);
+	starpu_task_wait_for_all();
+	for (unsigned i = 0; i < NTASKS; i++) {
+		starpu_data_unregister(handles[i]);
+		assert_int_equal(values[i], 0);
+	}
+}
+
+static sem_t ran;
+
+static void body_ran(struct record *record)
+{
+	sem_post(&ran);
+}
+
+/* Tasks that end when the program says so, which is no worker. */
+static void test_ended_by_the_program(void **state)
+{
+	static struct starpu_codelet unknown = {
+	    .cpu_funcs = {record_first}, .opencl_funcs = {record_first}, .name = "unknown"};
+	static struct starpu_task *tasks[NTASKS];
+
+	records_clear();
+	assert_int_equal(sem_init(&ran, 0, 0), 0);
+	for (unsigned i = 0; i < NTASKS; i++) {
+		records[i].body = body_ran;
+		tasks[i] = task_make(&unknown, &records[i]);
+		starpu_task_end_dep_add(tasks[i], 1);
+		task_submit(tasks[i]);
+	}
+	for (unsigned i = 0; i < NTASKS; i++)
+		sem_wait(&ran);
+	for (unsigned i = 0; i < NTASKS; i++)
+		starpu_task_end_dep_release(tasks[i]);
+	starpu_task_wait_for_all();
+	sem_destroy(&ran);
+	records_all_ran_once(records, NTASKS);
+}
+
 static int run(const char *title)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +600,8 @@ static int run(const char *title)
 	    cmocka_unit_test(test_claims_of_a_busy_worker_are_taken_back),
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_data),
+	    cmocka_unit_test(test_copies),
+	    cmocka_unit_test(test_ended_by_the_program),
 	};
 
 	return cmocka_run_group_tests_name(title, tests, machine_begin, machine_end);
