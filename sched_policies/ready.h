@@ -58,8 +58,6 @@ struct ready_type {
 	unsigned first;    /**< bit k: class k has only had first runs, which may load things */
 	unsigned trying;   /**< bit k: the trial of class k is under way */
 	unsigned deferred; /**< bit k: not tried on class k for the time being */
-	bool ended;        /**< a task of it was not tried, since none was known to come after it */
-	bool returns;      /**< and yet more came */
 	unsigned runs[HEDDLE_POOL_CLASSES];      /**< on each class, those that were counted */
 	double first_us[HEDDLE_POOL_CLASSES];    /**< of the first run, until a later one; or 0 */
 	double first_at_us[HEDDLE_POOL_CLASSES]; /**< when that has ended */
@@ -527,9 +525,6 @@ double ready_plan_ahead(const struct ready_context *c, unsigned long type);
 
 /** Time until everything could be done at the earliest, by the last plan, us. */
 double ready_plan_left_us(const struct ready_context *c);
-
-/** Whether any task has been started: before, more tasks are likely being submitted. */
-bool ready_plan_has_begun(const struct ready_context *c);
 
 /** Makes a plan: workers claim what they can begin now.
  * @return whether it is whole: cores give way to accelerators that wait for the mutex */

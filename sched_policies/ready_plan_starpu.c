@@ -356,11 +356,6 @@ double ready_plan_left_us(const struct ready_context *c)
 	return c->plan->plan.end_us - starpu_timing_now();
 }
 
-bool ready_plan_has_begun(const struct ready_context *c)
-{
-	return c->plan->started_us > 0;
-}
-
 bool ready_plan_is_due(const struct ready_requester *requester)
 {
 	const struct ready_context *c = requester->c;

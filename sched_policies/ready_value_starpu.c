@@ -783,7 +783,6 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, bool choo
 		return;
 	}
 	key->type = type->id;
-	type->returns |= type->ended;
 	if (c->plan && !type->bytes)
 		type->bytes = ready_task_bytes(task);
 	ready_pace_ask(c, type, task);
@@ -818,21 +817,10 @@ bool ready_is_measured(struct ready_context *c, const struct heddle_pool_key *ke
 	return key->type && ready_type_of(c, key->type)->measured >> class & 1;
 }
 
-/* Whether a trial would be in vain: no task of the type comes after this one. Only once: where
- * others do come, the program submits them late. That they come after the first task of all says
- * nothing. What operations tell is no gamble, and tried in any case. */
-static bool is_last(const struct ready_context *c, struct ready_type *type)
-{
-	bool last = !type->returns && ready_plan_ahead(c, type->id) == 1;
-
-	type->ended |= last && ready_plan_has_begun(c);
-	return last || (type->ended && !type->returns);
-}
-
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
                         bool *trial)
 {
-	struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
+	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 	double us = type ? type->us[class] : heddle_pool_us(key->cost[class]), other_us;
 
 	if (!type || type->told >> class & 1)
@@ -844,10 +832,8 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	if (is_promising(c, key, class))
 		return us > 0 ? us : fmax(other_us / PROMISE, 1);
 	if (!*trial || (!trial_is_short(c, key, type, class) &&
-	                (class_tries(c, class) || trial_waits(c, key, type, class))))
-		return 0;
-	if (other_us > 0 && !trial_is_short(c, key, type, class) &&
-	    (is_last(c, type) || !trial_pays(c, key, type, class)))
+	                (class_tries(c, class) || trial_waits(c, key, type, class) ||
+	                 !trial_pays(c, key, type, class))))
 		return 0;
 	if (trial_is_far_from_end(c, type, class))
 		return fmax(us, fmax(other_us, 1));
