@@ -448,33 +448,32 @@ static enum app_exit app_run(struct run *run)
 /* Ranks of different apps would wait for each other, and rank 0 may have all the data. */
 static int ranks_same(const char *name, const struct app_options *options)
 {
+	static const char *const names[] = {"--size", "--seed", "--verify"};
 	struct {
 		char name[64];
-		uint64_t size, seed;
-	} own = {.size = options->size, .seed = options->seed}, first;
-	int error = 0;
+		uint64_t values[3];
+	} own = {.values = {options->size, options->seed, options->verify}}, first, other;
+	unsigned i = 0;
+	int odd;
 
 	snprintf(own.name, sizeof(own.name), "%s", name);
-	first = own;
-	ranks_tell(&first, sizeof(first));
-	if (strcmp(first.name, own.name))
-		error = heddle_refuse(-EINVAL, "--mpi: rank 0 runs %s, this one %s", first.name,
-		                      own.name);
-	else if (first.size != own.size)
-		error = heddle_refuse(
-		    -EINVAL, "--mpi: --size is %" PRIu64 " on rank 0, %" PRIu64 " on this one",
-		    first.size, own.size);
-	else if (first.seed != own.seed)
-		error = heddle_refuse(
-		    -EINVAL, "--mpi: --seed is %" PRIu64 " on rank 0, %" PRIu64 " on this one",
-		    first.seed, own.seed);
-	return ranks_all(error);
+	odd = ranks_differ(&own, &first, &other, sizeof(own));
+	if (!odd)
+		return 0;
+	if (strcmp(first.name, other.name))
+		return heddle_refuse(-EINVAL, "--mpi: rank 0 runs %s, rank %d %s", first.name, odd,
+		                     other.name);
+	while (first.values[i] == other.values[i])
+		i++;
+	return heddle_refuse(-EINVAL, "--mpi: %s is %" PRIu64 " on rank 0, %" PRIu64 " on rank %d",
+	                     names[i], first.values[i], other.values[i], odd);
 }
 
 /* Over ranks: rank 0 alone writes files, and has the data if it is to write it. All have the input
  * of apps that run themselves, but for wavefronts. */
 static int ranks_join(const struct app *app, struct app_options *options, int *argc, char ***argv)
 {
+	bool writes = options->output || options->save_input;
 	int error = 0;
 
 	/* Open MPI may yield whenever a look finds nothing, each time for a time slice of the
@@ -487,7 +486,9 @@ static int ranks_join(const struct app *app, struct app_options *options, int *a
 		error = ranks_same(app->name, options);
 	if (error)
 		return error;
-	if (app->parts && !options->output && !options->save_input)
+	if (!app_simulated())
+		ranks_tell(&writes, sizeof(writes));
+	if (app->parts && !writes)
 		ranks_distribute();
 	if (ranks_first())
 		return 0;

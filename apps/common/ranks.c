@@ -129,6 +129,26 @@ void ranks_tell(void *data, size_t bytes)
 		world->tell(data, bytes);
 }
 
+int ranks_differ(const void *own, void *first, void *other, size_t bytes)
+{
+	uint64_t odd = 0;
+
+	memcpy(first, own, bytes);
+	if (!world)
+		return 0;
+	world->tell(first, bytes);
+	if (memcmp(own, first, bytes))
+		odd = nranks - rank;
+	world->largest(&odd, 1);
+	if (!odd)
+		return 0;
+	memset(other, 0, bytes);
+	if (odd == (uint64_t)(nranks - rank))
+		memcpy(other, own, bytes);
+	world->largest(other, bytes / sizeof(odd));
+	return nranks - odd;
+}
+
 void ranks_distribute(void)
 {
 	distributed = world;
@@ -365,6 +385,11 @@ int ranks_all(int status)
 
 void ranks_tell(void *data, size_t bytes)
 {
+}
+
+int ranks_differ(const void *own, void *first, void *other, size_t bytes)
+{
+	return 0;
 }
 
 void ranks_distribute(void)

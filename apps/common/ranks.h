@@ -35,6 +35,13 @@ int ranks_all(int status);
 /** Gives all ranks what rank 0 has. */
 void ranks_tell(void *data, size_t bytes);
 
+/** Finds the first rank that has something else than rank 0, and tells all ranks of it.
+ * @param own,bytes what this one has, a multiple of 8 bytes
+ * @param[out] first what rank 0 has
+ * @param[out] other what that rank has, if there is one
+ * @return its number; 0: all have the same, or there is one rank */
+int ranks_differ(const void *own, void *first, void *other, size_t bytes);
+
 /** From now on the ranks have parts of the data, not rank 0 all of it. No effect without --mpi. */
 void ranks_distribute(void);
 /** Whether they have. */

@@ -213,11 +213,16 @@ for app in blackscholes nbia; do
 		[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 3 ] || reps=1
 		exec "$1" --mpi --size 1000 --reps "$reps"' sh "$apps/$app/$app"
 done
+# on_all RANKS TEXT: so many ranks said it.
+on_all() {
+	[ "$(grep -c -e "$2" "$work/out")" = "$1" ] || fail "not on $1 ranks: $(cat "$work/out")"
+}
 # shellcheck disable=SC2016 # for the rank's shell
-expect 2 '--mpi: rank 0 runs histogram, this one blackscholes' ranks 2 sh -c '
+expect 2 '' ranks 4 sh -c '
 	app=blackscholes
 	[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || app=histogram
 	exec "$1/$app/$app" --mpi --size 1000' sh "$apps"
+on_all 4 '--mpi: rank 0 runs histogram, rank 1 blackscholes'
 # Ranks divide a machine: the cores of this one, as StarPU counts them.
 cores() {
 	env -u STARPU_NCPU -u STARPU_WORKERS_NOBIND "$@" --size 1000 --reps 1 --json "$work/json" >"$work/out" 2>&1 ||
@@ -299,16 +304,34 @@ grep -q '^binding kept: 0' "$work/out" || fail "one rank keeps the launcher's bi
 # What the user says counts.
 STARPU_RESERVE_NCPU=3 told 12 2 2 'cores 0 1 2 3 4 5, 9 not used, CUDA devices 1: 0'
 STARPU_WORKERS_CUDAID=1 told 12 2 2 'cores 0 1 2 3 4 5, 7 not used, CUDA devices all: 1'
-# differs APP OPTION: it is 100 on rank 0, and 200 on the other one.
+# differs N APP OPTION: it is 100 on rank 0, 200 on the last of N, and both say so.
 differs() {
 	# shellcheck disable=SC2016 # for the rank's shell
-	expect 2 "--mpi: $2 is 100 on rank 0, 200 on this one" ranks 2 sh -c '
-		value=200
-		[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || value=100
-		exec "$1" --mpi --size 300 "$2" "$value"' sh "$apps/$1/$1" "$2"
+	expect 2 '' ranks "$1" sh -c '
+		value=100
+		[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != "$3" ] || value=200
+		exec "$1" --mpi --size 300 "$2" "$value"' sh "$apps/$2/$2" "$3" "$(($1 - 1))"
+	on_all "$1" "--mpi: $3 is 100 on rank 0, 200 on rank $(($1 - 1))"
 }
 for app in blackscholes floyd heat2d strmatch nbia; do
-	differs "$app" --size
+	differs 2 "$app" --size
 done
-differs floyd --seed
+differs 4 floyd --seed
+# alone RANK OPTION...: it is given to this one of four ranks only.
+alone() {
+	alone=$1
+	shift
+	# shellcheck disable=SC2016 # for the rank's shell
+	ranks 4 sh -c '
+		app=$1 alone=$2
+		shift 2
+		[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = "$alone" ] || shift "$#"
+		exec "$app" --mpi --size 1000 --reps 1 "$@"' sh "$apps/blackscholes/blackscholes" "$alone" "$@"
+}
+expect 2 '' alone 1 --verify
+on_all 4 '--mpi: --verify is 0 on rank 0, 1 on rank 1'
+# Rank 0 alone writes, whoever else knows of it.
+expect 0 '' "$apps/blackscholes/blackscholes" --size 1000 --reps 1 --output "$work/one.csv"
+expect 0 'rank ' alone 0 --output "$work/zero.csv"
+cmp "$work/one.csv" "$work/zero.csv" || fail "rank 0 wrote other results"
 [ "$failures" = 0 ]
