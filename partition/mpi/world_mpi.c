@@ -104,16 +104,20 @@ static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 	return 0;
 }
 
-/* The others wait for rank 0 while it writes. */
+/* The others wait for rank 0 while it writes. Then all meet once more: MPI_Finalize() would wait
+ * for ever for one that has ended meanwhile. */
 static void world_end(void)
 {
 #ifndef HEDDLE_USE_SIMGRID
-	int rank, none = 0;
+	int rank, written = 0;
 	struct mpi_link *link;
 
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	link = meeting_open(meeting_limit_s(rank), "at the end");
-	mpi_link_reduce(link, &none, 1, MPI_INT, MPI_MIN);
+	mpi_link_spread(link, &written, sizeof(written), sizeof(written));
+	meeting_end(link);
+	link = meeting_open(meeting_limit_s(false), "at the end");
+	mpi_link_reduce(link, &written, 1, MPI_INT, MPI_MIN);
 	meeting_end(link);
 #endif
 	MPI_Finalize();

@@ -334,4 +334,34 @@ on_all 4 '--mpi: --verify is 0 on rank 0, 1 on rank 1'
 expect 0 '' "$apps/blackscholes/blackscholes" --size 1000 --reps 1 --output "$work/one.csv"
 expect 0 'rank ' alone 0 --output "$work/zero.csv"
 cmp "$work/one.csv" "$work/zero.csv" || fail "rank 0 wrote other results"
+# struck SIGNAL: rank 1 of four gets it while rank 0 writes. The run ends on all of them.
+struck() {
+	rm -rf "$work/ranks" "$work"/struck.csv*
+	mkdir "$work/ranks"
+	echo before >"$work/struck.csv"
+	# shellcheck disable=SC2016 # for the rank's shell
+	LAUNCHER_LIMIT=120 HEDDLE_NODE_TIMEOUT=10 ranks 4 sh -c '
+		echo $$ >"$0/${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
+		exec "$@"' "$work/ranks" "$apps/blackscholes/blackscholes" --mpi --size 1M --reps 1 \
+		--output "$work/struck.csv" </dev/null >"$work/out" 2>&1 &
+	until [ -s "$(echo "$work"/struck.csv.*)" ] || ! kill -0 $! 2>/dev/null; do
+		sleep 0.05
+	done
+	kill -"$1" "$(cat "$work/ranks/1")" || fail "$1: rank 1 is not there: $(cat "$work/out")"
+	wait $! && fail "$1: the run did not fail"
+	for rank in 0 1 2 3; do
+		! lives "$(cat "$work/ranks/$rank")" || fail "$1: rank $rank is left"
+	done
+}
+expect 0 '' "$apps/blackscholes/blackscholes" --size 1M --reps 1 --output "$work/whole.csv"
+# Who started the ranks sees the end of one, and ends the others: the output is as it was.
+struck KILL
+echo before | cmp - "$work/struck.csv" || fail "killed: the output is $(head -n 2 "$work/struck.csv")"
+case $("$mpirun" --version 2>/dev/null) in
+*'Open MPI'*) grep -q 'rank 1 ' "$work/out" || fail "killed: nobody names rank 1: $(cat "$work/out")" ;;
+esac
+# Nobody sees one that stops until rank 0, which has written all, waits for it.
+struck STOP
+cmp "$work/whole.csv" "$work/struck.csv" || fail "stopped: the output is not whole"
+grep -q 'rank 0: rank 1 has not been heard of for 10 s' "$work/out" || fail "stopped: $(cat "$work/out")"
 [ "$failures" = 0 ]
