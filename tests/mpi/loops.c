@@ -545,6 +545,10 @@ static int run_case(const char *what)
 		return run_slow();
 	if (!strcmp(what, "dear"))
 		return run_dear();
+	if (!strncmp(what, "no memory", 9))
+		atomic_store(&memory_full, rank < nranks - 1);
+	if (!strcmp(what, "no memory to steal"))
+		return run_slow();
 	if (!strncmp(what, "failures ", 9))
 		return run_failures(strtoul(what + 9, NULL, 0), 60);
 	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
@@ -567,6 +571,11 @@ static int run_case(const char *what)
 	if (!strcmp(what, "fail at home")) {
 		place.layout = HEDDLE_MPI_BLOCKS;
 		loop.n *= nranks;
+	}
+	if (!strcmp(what, "no memory to fetch")) {
+		place = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, nranks - 1};
+		if (rank < nranks - 1)
+			loop.accesses[0].handle = NULL;
 	}
 	if (!strcmp(what, "rank"))
 		place = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, nranks};

@@ -55,6 +55,8 @@ refused beyond '1001 iterations of 1 reach beyond array 1'
 refused rank 'rank 0 on .* refuses its loop: Invalid argument'
 refused fail 'it failed on rank 1: Numerical argument out of domain'
 refused 'fail at home' 'it failed on rank 1: Numerical argument out of domain'
+# All ranks but the last one have no memory for its iterations.
+refused 'no memory to fetch' 'it failed on rank [0-2]: Cannot allocate memory'
 
 refused_version "$loops"
 
@@ -66,6 +68,8 @@ ended "$loops" 'hang first' 'rank 0 has not been heard of for 3 s'
 ended "$loops" 'absent later' 'rank 1 has not been heard of for 3 s'
 # MPI_Abort() does not return.
 ended "$loops" hang 'rank 1 has not been heard of for 3 s' deaf
+# What is on its way must have a place.
+ended "$loops" 'no memory to steal' 'rank [0-2]: no memory for [0-9]* iterations of rank 3; the run ends on all ranks'
 ended "$loops" absent 'after 3 s .*these ranks have not begun this loop: 1'
 ended "$loops" 'absent first' 'rank 0, or a rank that it waits for, has not begun this loop within 6 s'
 [ "$failures" = 0 ]

@@ -18,6 +18,8 @@
 
 static atomic_size_t memory_now, memory_most;
 static size_t memory_before;
+/* There is no more of heddle_malloc(). */
+static atomic_bool memory_full;
 
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
@@ -89,7 +91,7 @@ void free(void *memory)
 int heddle_malloc(void **memory, size_t bytes)
 {
 	int (*next)(void **, size_t) = dlsym(RTLD_NEXT, "heddle_malloc");
-	int status = next(memory, bytes);
+	int status = atomic_load(&memory_full) ? -ENOMEM : next(memory, bytes);
 
 	if (!status)
 		memory_add(bytes);
