@@ -39,7 +39,7 @@ static void node_told(void *arg, unsigned from, const struct mpi_message *messag
 		node_share_given(node, from, message);
 		return;
 	case NODE_KEPT:
-		node_share_kept(node, from);
+		node_share_kept(node, from, message);
 		return;
 	case NODE_MOVED:
 		node_share_moved(node, message);

@@ -147,7 +147,7 @@ enum node_message {
 	NODE_GIVE_UP,  /* from rank 0: give n iterations of the `first` that are left to `rank`,
 	                * which asked us before */
 	NODE_GIVEN,    /* to rank 0: this rank has n stolen iterations */
-	NODE_KEPT,     /* to rank 0: there is nothing to give up */
+	NODE_KEPT,     /* to rank 0: there is nothing to give up for `rank` */
 	NODE_COMPLETED, /* to rank 0: these iterations, at home on `rank`, took us, or failed;
 	                 * array: they are an edge of its range. Where ranks steal they have
 	                 * `first` parts whose NODE_MOVED follows */
@@ -225,7 +225,7 @@ void node_share_completed(struct node *node, unsigned rank, const struct mpi_mes
 void node_share_moved(struct node *node, const struct mpi_message *message);
 void node_share_progress(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_given(struct node *node, unsigned rank, const struct mpi_message *message);
-void node_share_kept(struct node *node, unsigned rank);
+void node_share_kept(struct node *node, unsigned rank, const struct mpi_message *message);
 void node_share_bye(struct node *node);
 /* Gives ranges to those that wait, once for all that was heard: with many ranks it takes long. */
 void node_share_look(struct node *node);

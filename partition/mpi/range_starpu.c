@@ -742,7 +742,8 @@ void node_give_up(struct node *node, const struct mpi_message *message)
 	if (!node->status && !node->ending)
 		range = give_up(node, message);
 	if (!range.n) {
-		mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_KEPT});
+		mpi_link_tell(node->link, 0,
+		              &(struct mpi_message){.type = NODE_KEPT, .rank = message->rank});
 		return;
 	}
 	/* This rank is not done before the thief has it. */

@@ -370,15 +370,14 @@ void node_share_given(struct node *node, unsigned rank, const struct mpi_message
 	node->share.heard = true;
 }
 
-void node_share_kept(struct node *node, unsigned rank)
+void node_share_kept(struct node *node, unsigned rank, const struct mpi_message *message)
 {
-	if (!node->share.ended)
-		mpi_steals_kept(node->share.steals, rank);
-	else if (node->share.asked_us[rank] == OWES_ANSWER)
+	struct node_share *share = &node->share;
+
+	mpi_steals_kept(share->steals, message->rank);
+	if (share->asked_us[rank] == OWES_ANSWER && !mpi_steals_asked(share->steals, rank))
 		node_share_bye(node);
-	if (node->share.ended)
-		node->share.asked_us[rank] = 0;
-	node->share.heard = true;
+	share->heard = true;
 }
 
 void node_share_moved(struct node *node, const struct mpi_message *message)

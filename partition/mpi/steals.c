@@ -16,9 +16,6 @@
 #define LEAST_PART 0.005
 #define LEAST_US 100
 
-/* A rank is busy for long if that is so many times what help takes. */
-#define LONG 4
-
 /* A rank tells so much later than it could, or a fourth of what its rest takes: between two looks
  * of its own and of rank 0. */
 #define LATE_US 500
@@ -34,10 +31,11 @@ struct peer {
 	double asked_us;  /* since when it wants a range; below 0: it does not */
 	bool waits;       /* another one is asked for it: ... */
 	unsigned victim;  /* ... this one, ... */
+	size_t wanted;    /* ... to give so many up, ... */
 	double wanted_us; /* ... since then */
-	bool asked;       /* to give some up, for the thief */
-	unsigned thief;
-	bool nothing; /* it had nothing to give up */
+	unsigned asked;   /* so many times to give some up, without answer: ... */
+	size_t leaves;    /* ... all together so many */
+	bool nothing;     /* it had nothing to give up */
 };
 
 struct mpi_steals {
@@ -145,6 +143,15 @@ static struct estimate estimate(const struct peer *peer, double now, double know
 	return found;
 }
 
+/* What a rank will have when it has given up all that it is asked for. */
+static struct estimate rest_of(const struct peer *peer, double now, double known)
+{
+	struct estimate found = estimate(peer, now, known);
+
+	found.left = fmax(0, found.left - peer->leaves);
+	return found;
+}
+
 /* The pace of the fastest rank of which it is known; 0: it is of none. */
 static double fastest(const struct mpi_steals *steals)
 {
@@ -179,9 +186,9 @@ static unsigned victim_find(const struct mpi_steals *steals, double now, double 
 
 	for (unsigned r = 0; r < steals->given.nranks; r++) {
 		const struct peer *peer = &steals->peers[r];
-		struct estimate of = estimate(peer, now, known);
+		struct estimate of = rest_of(peer, now, known);
 
-		if (peer->asked || peer->nothing || !(of.left * of.pace > most))
+		if (peer->nothing || !(of.left * of.pace > most))
 			continue;
 		most = of.left * of.pace;
 		found = r;
@@ -232,16 +239,9 @@ static double ready_us(const struct mpi_steals *steals, struct estimate thief)
 	return fmax(thief.left * thief.pace, 2 * message + sending / 2) + back;
 }
 
-/* So many iterations of the victim's would make both end with all others. Where the victim is busy
- * for long and the thief cannot be done as soon as that, both together: else thieves would get
- * little, one after the other. */
-static double surplus(const struct mpi_steals *steals, struct estimate thief,
-                      struct estimate victim, double end)
+/* So many iterations of the victim's would make both end with all others. */
+static double surplus(struct estimate thief, struct estimate victim, double end)
 {
-	double ready = ready_us(steals, thief), rest = victim.left * victim.pace;
-
-	if (end <= ready && rest >= LONG * ready)
-		return (rest - ready) / (thief.pace + victim.pace);
 	return fmin(end / thief.pace - thief.left, victim.left - end / victim.pace);
 }
 
@@ -296,7 +296,7 @@ static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, dou
                            double known, double *n)
 {
 	unsigned found = steals->given.nranks;
-	struct estimate of = estimate(&steals->peers[victim], now, known);
+	struct estimate of = rest_of(&steals->peers[victim], now, known);
 	double end = end_of_all(steals, now, known), least = least_us(steals, now);
 
 	for (unsigned r = 0; r < steals->given.nranks; r++) {
@@ -312,7 +312,7 @@ static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, dou
 		/* The victim would be done before. */
 		if (of.left * of.pace < ready_us(steals, thief))
 			continue;
-		saved = surplus(steals, thief, of, end);
+		saved = surplus(thief, of, end);
 		most = steal_most(steals, thief, of, saved);
 		/* What tells what sending takes may be short. */
 		if (!sending_told(steals, most))
@@ -340,15 +340,16 @@ bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal 
 	if (thief == steals->given.nranks)
 		return false;
 	/* As much when it hears of it. */
-	of = estimate(&steals->peers[victim], now_us, known);
+	of = rest_of(&steals->peers[victim], now_us, known);
 	of.left = fmax(n, of.left - message_us(steals) / of.pace);
 	*steal = (struct mpi_steal){thief, victim, n, of.left};
 	steal->n -= steal->n % steals->given.alignment;
 	steals->peers[thief].waits = true;
 	steals->peers[thief].victim = victim;
+	steals->peers[thief].wanted = steal->n;
 	steals->peers[thief].wanted_us = now_us;
-	steals->peers[victim].asked = true;
-	steals->peers[victim].thief = thief;
+	steals->peers[victim].asked++;
+	steals->peers[victim].leaves += steal->n;
 	return true;
 }
 
@@ -357,28 +358,34 @@ bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank)
 	return steals->peers[rank].asked;
 }
 
+/* The rank that was asked for a thief has answered. */
+static void answered(struct mpi_steals *steals, unsigned thief)
+{
+	struct peer *peer = &steals->peers[thief];
+
+	steals->peers[peer->victim].asked--;
+	steals->peers[peer->victim].leaves -= peer->wanted;
+	peer->waits = false;
+}
+
 void mpi_steals_given(struct mpi_steals *steals, unsigned thief, size_t n, double now_us)
 {
 	struct peer *peer = &steals->peers[thief];
 
 	heddle_block_time_add(steals->answers, 1, now_us - peer->wanted_us, true, false);
 	/* Its victim has told what is left. */
-	steals->peers[peer->victim].asked = false;
+	answered(steals, thief);
 	peer->asked_us = -1;
-	peer->waits = false;
 	if (peer->computes)
 		peer->next += n;
 	else
 		begin(peer, n, true, now_us);
 }
 
-void mpi_steals_kept(struct mpi_steals *steals, unsigned victim)
+void mpi_steals_kept(struct mpi_steals *steals, unsigned thief)
 {
-	struct peer *peer = &steals->peers[victim];
-
-	peer->asked = false;
-	peer->nothing = true;
-	steals->peers[peer->thief].waits = false;
+	steals->peers[steals->peers[thief].victim].nothing = true;
+	answered(steals, thief);
 }
 
 void mpi_steals_progress(struct mpi_steals *steals, unsigned rank, struct mpi_progress progress,

@@ -65,14 +65,14 @@ void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us);
  * @return false: nobody, now. It may be other after any other call, and later */
 bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal *steal);
 
-/** Whether a rank was told to give some up, and has not answered. */
+/** Whether a rank was told to give some up, and has not answered each time. */
 bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank);
 
 /** A rank has n iterations that the one that was asked for it has given up. */
 void mpi_steals_given(struct mpi_steals *steals, unsigned thief, size_t n, double now_us);
 
-/** A rank that was asked has nothing to give up. */
-void mpi_steals_kept(struct mpi_steals *steals, unsigned victim);
+/** The rank that was asked for this one has nothing to give up. */
+void mpi_steals_kept(struct mpi_steals *steals, unsigned thief);
 
 /** A rank tells how far it is with its range each time that no more than this part of what it told
  * last is left. */
