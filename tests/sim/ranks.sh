@@ -104,6 +104,10 @@ all 1280000
 on 2cpu 16 loop 320000
 within 13333 14500
 all 320000
+# A rank is asked for several thieves: 38851 us where one that is slow was asked for one after the other.
+on 2cpu 16 drawn 320000 103
+within 35816 38200
+all 320000
 network=12500:2
 # A core and an accelerator need 600000 us for 800 small and 100 large pieces.
 for STARPU_SCHED in odds ddwrr; do
