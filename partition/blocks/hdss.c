@@ -89,7 +89,7 @@ static const double published[HDSS_NPARAMETERS] = {
     [HDSS_CHANGE] = 0.01, [HDSS_ADAPTIVE] = 0.2, [HDSS_LEARNING] = 1,
 };
 
-/* Largest growth from block to block in the adaptive phase. */
+/* As published: largest growth from block to block in the adaptive phase. */
 #define LARGEST_JUMP 1024
 /* First blocks of workers of a kind that must agree to count together. */
 #define LEAST_TOGETHER 3
@@ -309,15 +309,13 @@ static bool as_estimated(const struct heddle_strategy *b, unsigned worker, doubl
 
 /* The size at which one more doubling gains less than MIN_CHANGE_RATE, from what
  * the blocks so far took. */
-static double jump_size(const struct heddle_strategy *b, unsigned worker, double n)
+static double jump_size(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_worker *w = &((const struct hdss *)b->state)->worker[worker];
-	double flat;
 
-	if (!w->time.start_known)
-		return blocks_hdss_jump(b, worker);
-	flat = w->time.start_us * 0.5 / b->parameters[HDSS_CHANGE] / w->time.pace;
-	return flat < LARGEST_JUMP * n ? flat : LARGEST_JUMP * n;
+	return w->time.start_known
+	           ? w->time.start_us * 0.5 / b->parameters[HDSS_CHANGE] / w->time.pace
+	           : blocks_hdss_jump(b, worker);
 }
 
 /* Largest block of which a worker that has answered can be expected to be done
@@ -335,22 +333,15 @@ static double time_limit(const struct heddle_strategy *b, unsigned worker)
 }
 
 /* Whether the adaptive phase is over for a worker that asks: all that learning
- * wants is known, or no longer worth its time. A block that learning wants as
- * large as a slice is a slice. */
+ * wants is known, or no longer worth its time. */
 static bool worker_learned(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
-	double slice;
 
 	if (h->completion || w->learned || adaptive_left(b) <= 0)
 		return true;
-	if (!w->time.count)
-		return false;
-	if (time_limit(b, worker) < 2 * w->last)
-		return true;
-	slice = blocks_hdss_slice(b, worker);
-	return b->parameters[HDSS_JUMP] && slice > 0 && w->size >= slice;
+	return w->time.count && time_limit(b, worker) < 2 * w->last;
 }
 
 /* Largest first block by the prior rate: one that is estimated to take no longer
@@ -574,7 +565,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 	if (!b->parameters[HDSS_JUMP])
 		curve_learn(b, w, n, n / us);
 	else
-		w->size = jump_size(b, worker, n);
+		w->size = jump_size(b, worker);
 	if (b->parameters[HDSS_JUMP] && (known || w->size <= n || line_known(b, w)))
 		w->learned = true;
 	w->rate = n / us;

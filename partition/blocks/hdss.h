@@ -79,7 +79,6 @@ struct hdss_estimate {
 	double start, pace; /**< of its blocks, as heddle_block_time; pace 0: unknown */
 	bool guessed;       /**< nothing is known of it */
 	bool sized;         /**< blocks of different sizes were measured */
-	bool prior;         /**< not measured yet: from an earlier run */
 	bool retired;       /**< gets no blocks */
 	double slice;       /**< duration of its blocks far from the end, microseconds */
 	double rate;        /**< in such blocks */

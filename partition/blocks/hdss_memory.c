@@ -107,7 +107,6 @@ static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
 	w->shift += calm * SHIFT_GAIN * hdss_larger(-SHIFT_MOST, hdss_smaller(SHIFT_MOST, own));
 	h->level += calm * hdss_larger(LEVEL_GAIN, 2.0 / (b->nworkers + 2)) *
 	            hdss_larger(-LEVEL_MOST, hdss_smaller(LEVEL_MOST, own));
-	h->level = hdss_larger(-SHIFT_MOST, h->level);
 }
 
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
@@ -119,7 +118,6 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	if (w->pace <= 0)
 		return;
 	told = blocks_hdss_known_start(b, worker, !w->cold) + work * w->pace * exp(w->shift);
-	told = hdss_larger(told, blocks_hdss_known_start(b, worker, false));
 	h->off += hdss_larger(0, us - told);
 	h->compared += us;
 	shift(b, w, log(us / told));

@@ -35,15 +35,15 @@
 #define SHORTEST_STARTS 10
 /* While nobody knows what the last iterations cost, the last blocks may take this part of so many
  * starts, and less the smaller the worker's part of all is, for which one more start costs little,
- * or in a pipeline, which hides starts. They take all of them where a start is so much of the run,
+ * or in a pipeline, which hides starts. They take all of them where a start is so much of the run
  * ... */
 #define LEAST_OF_STARTS 0.5
 #define LEAST_OF_SMALL 0.2
 #define STARTS_OF_SHARE 2.5
 #define DEAR_START 0.01
-/* ... a worker is more than this part of all, ... */
+/* ... or a worker is more than this part of all. */
 #define MOST_SHARE 0.9
-/* ... or so few iterations are left for each worker. */
+/* So few iterations are left for each worker that it does whole ones. */
 #define FEW_ITERATIONS 4
 /* Where one takes a worker this part of the run, it does whole ones. Where more than so many are
  * left for each worker, parts of one do not matter. */
@@ -101,8 +101,6 @@
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
 #define OVERRUN 1.5
-/* A block alone tells that they cost so many times as much at most. */
-#define MOST_OVERDUE 4
 /* Where iterations are uneven a block may take so many times as long as estimated, ... */
 #define TRUSTED_OVERRUN 2
 /* ... and this part of the run should its iterations cost what those before did on average: the
@@ -194,7 +192,6 @@ estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_esti
 	estimate->start = estimate->pace = 0;
 	estimate->retired = hdss_is_out(b, worker);
 	estimate->sized = own->time.start_known;
-	estimate->prior = false;
 	if (b->parameters[HDSS_KINDS]) {
 		estimate->start = h->kind[given->kind].start;
 		estimate->pace = h->kind[given->kind].pace;
@@ -215,7 +212,6 @@ estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_esti
 			estimate->pace = blocks_hdss_known_pace(b, worker, estimate->pace);
 	} else if (estimate->pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
 		estimate->pace = 1 / given->rate;
-		estimate->prior = true;
 	}
 	/* An accelerator's only block may be nearly all start, which is no longer where iterations
 	 * are dearer. */
@@ -250,16 +246,12 @@ static inline double ready_at(const struct heddle_strategy *b, unsigned worker)
 	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
 }
 
-/* Whether what a block costs beside its iterations is so much of the run that blocks must be few.
- * Of one block it is not known how much of its time that was. */
+/* Whether a block costs so much beside its iterations that blocks must be few. */
 static bool starts_long(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_estimate *estimate = &h->estimates[worker];
-	const struct heddle_block_time *time = &h->worker[worker].time;
-	double start = estimate->sized || !time->count ? estimate->start : time->shortest;
 
-	return start >= HDSS_LONG_START * h->run;
+	return h->estimates[worker].start >= HDSS_LONG_START * h->run;
 }
 
 /* Blocks in a pipeline are at least so long, to hide what the next one costs to start. */
@@ -466,8 +458,6 @@ static void overrun_count(const struct heddle_strategy *b)
 	if (n > 1) {
 		sum -= most;
 		n--;
-	} else {
-		sum = hdss_smaller(sum, MOST_OVERDUE);
 	}
 	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
 	for (unsigned w = 0; h->over > 1 && w < b->nworkers; w++)
@@ -514,7 +504,7 @@ static bool is_unanswered(const struct heddle_strategy *b, unsigned worker)
 static void all_refresh(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
-	double fastest = HUGE_VAL, prior = HUGE_VAL, before;
+	double fastest = HUGE_VAL, before;
 
 	kinds_estimate(b);
 	blocks_hdss_uneven_refresh(b);
@@ -523,23 +513,17 @@ static void all_refresh(struct heddle_strategy *b)
 		struct hdss_estimate *estimate = &h->estimates[w];
 
 		h->unanswered |= is_unanswered(b, w);
-		if (!estimate_find(b, w, estimate))
-			continue;
-		if (estimate->prior)
-			prior = hdss_smaller(prior, estimate->pace);
-		else
+		if (estimate_find(b, w, estimate))
 			fastest = hdss_smaller(fastest, estimate->pace);
 	}
-	if (isinf(fastest) && isinf(prior))
+	if (isinf(fastest))
 		return; /* nothing is known of anybody */
-	h->fastest = hdss_smaller(fastest, prior);
+	h->fastest = fastest;
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_estimate *estimate = &h->estimates[w];
 
-		/* That one is slow is not taken for granted: others would make their
-		 * blocks too large. */
 		estimate->guessed = estimate->pace == 0;
-		if (estimate->guessed || (estimate->prior && estimate->pace > fastest))
+		if (estimate->guessed)
 			guess(b, w, h->fastest);
 	}
 	if (b->parameters[HDSS_FAIR])
@@ -562,7 +546,7 @@ static void one_refresh(struct heddle_strategy *b, unsigned worker)
 
 	blocks_hdss_estimate(b, worker, estimate);
 	estimate->guessed = estimate->pace == 0;
-	if (estimate->guessed || (estimate->prior && estimate->pace > h->fastest))
+	if (estimate->guessed)
 		guess(b, worker, h->fastest);
 	estimate->pace *= h->over;
 	estimate->ready = ready_at(b, worker);
@@ -615,7 +599,7 @@ static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 }
 
 /* How long the last blocks are at the least. Short ones leave dear iterations to others, as far
- * as these are a part of the machine and there are iterations enough for all. */
+ * as these are a part of the machine. */
 static double shortest_us(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -623,8 +607,7 @@ static double shortest_us(const struct heddle_strategy *b, unsigned worker)
 	double part = estimate->start / (DEAR_START * h->run);
 	bool pipelined = h->worker[worker].pipelined;
 
-	if (h->known || estimate->rate > MOST_SHARE * h->rates ||
-	    b->remaining < FEW_ITERATIONS * b->nworkers)
+	if (h->known || estimate->rate > MOST_SHARE * h->rates)
 		part = 1;
 	else if (pipelined)
 		part *= part;
@@ -658,21 +641,6 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 	return half < estimate->slice ? half : estimate->slice;
 }
 
-/* Whether a worker trusts its prior rate while of others not even the start of
- * their blocks is told from their pace: the run may be far shorter than it seems. */
-static bool ahead_of_others(const struct heddle_strategy *b, unsigned worker)
-{
-	const struct hdss *h = b->state;
-
-	if (!b->parameters[HDSS_WARM] || b->workers[worker].given.rate <= 0)
-		return false;
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !hdss_is_out(b, w) && !h->estimates[w].sized &&
-		    !h->worker[w].learned)
-			return true;
-	return false;
-}
-
 /* Largest block that is done when the others are, however little of the time of the largest one
  * so far was its start. */
 static double safe_size(const struct heddle_strategy *b, unsigned worker)
@@ -700,8 +668,6 @@ static double unseen_limit(const struct heddle_strategy *b, unsigned worker)
 	/* It may be unlike the others of its kind. */
 	if (!w->largest.n)
 		return h->agree[kind] ? TRUSTED_GROWTH * h->first[kind].points[0].n : HUGE_VAL;
-	if (ahead_of_others(b, worker))
-		return TRUSTED_GROWTH * w->largest.n;
 	/* All of the time of its largest block may have gone to iterations. */
 	if (h->known && h->starts[kind].start.sure <= 0 && starts_long(b, worker))
 		return (h->end - h->estimates[worker].ready) * w->largest.n / w->largest.us;
