@@ -209,6 +209,8 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/windows.h \
 	partition/kernel/split/arms.c \
 	partition/kernel/split/arms.h \
+	partition/kernel/split/choice.c \
+	partition/kernel/split/choice.h \
 	partition/kernel/split/records.c \
 	partition/kernel/split/records.h \
 	partition/kernel/split/split.c \

@@ -46,6 +46,7 @@ unit_tests = \
 	tests/unit/kernel_contents \
 	tests/unit/kernel_index \
 	tests/unit/kernel_integers \
+	tests/unit/kernel_learning \
 	tests/unit/kernel_pasted \
 	tests/unit/kernel_records \
 	tests/unit/kernel_references \

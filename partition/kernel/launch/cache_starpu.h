@@ -24,7 +24,7 @@
 #endif
 
 #include "partition/kernel/access/analysis.h"
-#include "partition/kernel/split/arms.h"
+#include "partition/kernel/split/choice.h"
 #include "partition/kernel/split/records.h"
 #include "partition/kernel/split/split.h"
 
@@ -87,16 +87,10 @@ struct shape {
 	bool scattered; /* all of the buffers cross, as in SKMD */
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
-	struct bandit arms;   /* who computes */
-	struct bandit chunks; /* into how many one device's launches are cut */
-	bool whole_only;      /* they cannot be cut */
-	/* The best split by the tables, when these had changed so often. */
-	bool cut;
-	unsigned changes;
-	double held[SPLIT_MAXDEVICES]; /* and the devices held so many bytes of what is read */
-	size_t share[SPLIT_MAXDEVICES], candidate[SPLIT_MAXDEVICES]; /* in use; perhaps better */
-	double shared_us, candidate_us;                              /* predicted; INFINITY: none */
-	int main; /* worker that had most to do; -1: none yet */
+	struct kernel_choice choice; /* who computes */
+	struct bandit chunks;        /* into how many one device's launches are cut */
+	bool whole_only;             /* they cannot be cut */
+	int main;                    /* worker that had most to do; -1: none yet */
 };
 
 /** What stays of a kernel from launch to launch. The cache's mutex guards `next` to `given`, the

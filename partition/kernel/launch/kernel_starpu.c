@@ -675,7 +675,7 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 /* By earlier launches; 0: not known. */
 static double estimate_us(const struct heddle_kernel_request *request)
 {
-	const struct bandit *arms = &request->shape->arms;
+	const struct bandit *arms = &request->shape->choice.arms;
 	double us;
 
 	starpu_pthread_mutex_lock(&request->kernel->mutex);

@@ -473,14 +473,14 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	size_t total = request->stats.groups,
 	       half = kernel_cut_round(&request->range, (total + 1) / 2);
 	const struct split_bytes in = shape->in, out = shape->out, merge = shape->merge;
-	bool cut = shape->cut, whole_only = shape->whole_only, meets;
+	bool cut = shape->choice.cut, whole_only = shape->whole_only, meets;
 	struct crossing all, part;
 
 	if (shape->known && !request->looks && integers_same(request)) {
 		request->scattered = shape->scattered;
 		return 0;
 	}
-	shape->known = shape->cut = shape->whole_only = false;
+	shape->known = shape->choice.cut = shape->whole_only = false;
 	__atomic_store_n(&shape->meets, false, __ATOMIC_RELAXED);
 	if (class_find(request) || kernel_uses(request, 0, total, shape->whole) ||
 	    kernel_uses(request, 0, half, shape->half))
@@ -495,7 +495,7 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	shape->merge = bytes_line(all.merge, part.merge, total, half);
 	if (request->looks && lines_same(&in, &shape->in) && lines_same(&out, &shape->out) &&
 	    lines_same(&merge, &shape->merge)) {
-		shape->cut = cut;
+		shape->choice.cut = cut;
 		shape->whole_only = whole_only;
 	}
 	shape->known = !request->looks; /* another launch may find others */
@@ -513,7 +513,7 @@ void kernel_shape_learn(struct heddle_kernel_request *request)
 	if (!shape || request->arm == KERNEL_ARMS || request->stats.moved || request->compiled)
 		return;
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	bandit_measured(&shape->arms, &kernel_arms_rules, request->arm,
+	bandit_measured(&shape->choice.arms, &kernel_arms_rules, request->arm,
 	                request->stats.us - request->stats.profile_us);
 	for (unsigned w = 0; w < request->stats.nworkers; w++) {
 		const struct heddle_kernel_worker_stats *worker = &request->stats.workers[w];

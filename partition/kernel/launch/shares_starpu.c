@@ -21,10 +21,6 @@
 /* Before anything was measured, in bytes per microsecond. */
 #define USUAL_RATE 8000.0
 #define MERGE_RATE 5000.0
-/* A change of what devices hold, relative to all that is read, that asks for another decision. */
-#define HELD_CHANGE 0.05
-/* A candidate has to take at most this share of the time that the split in use took. */
-#define CANDIDATE_GAIN 0.97
 
 /* Whether a device would use the host's arrays for all buffers. */
 static bool all_in_place(const struct heddle_kernel_request *request,
@@ -82,14 +78,7 @@ static bool results_stay(const struct heddle_kernel_request *request)
 	return true;
 }
 
-/* The problem of splitting a launch among the devices that did not fail. */
-struct sharing {
-	struct split_problem problem;
-	unsigned numbers[SPLIT_MAXDEVICES]; /* of the devices, in the kernel */
-	size_t share[SPLIT_MAXDEVICES];
-};
-
-/* The kernel's mutex is held. */
+/* The devices that did not fail. The kernel's mutex is held. */
 static void sharing_make(const struct heddle_kernel_request *request, struct sharing *sharing)
 {
 	const struct shape *shape = request->shape;
@@ -139,173 +128,14 @@ static void shares_explain(const struct heddle_kernel_request *request,
 	               request->kernel->name, text, request->stats.predicted_us);
 }
 
-/* ---- by what launches took ---- */
-
-/* Whether several devices have a share.
- * @param[out] alone the last one that has */
-static bool is_shared(const struct sharing *sharing, const size_t *share, unsigned *alone)
-{
-	unsigned n = 0;
-
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
-		if (share[d]) {
-			*alone = d;
-			n++;
-		}
-	return n > 1;
-}
-
-/* Whether a split differs from the shape's. */
-static bool split_differs(const struct shape *shape, const struct sharing *sharing,
-                          const size_t *share)
-{
-	size_t least = sharing->problem.groups / 64;
-
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
-		size_t old = shape->share[sharing->numbers[d]];
-
-		if ((old > share[d] ? old - share[d] : share[d] - old) > least)
-			return true;
-	}
-	return false;
-}
-
-/* Rounds shares so that rows stay whole. A device may lose its share. */
-static void split_round(const struct heddle_kernel_request *request, unsigned ndevices,
-                        size_t *share)
-{
-	size_t upto = 0, at = 0;
-
-	for (unsigned d = 0; d < ndevices; d++) {
-		size_t end;
-
-		upto += share[d];
-		end = kernel_cut_round(&request->range, upto);
-		share[d] = end > at ? end - at : 0;
-		at += share[d];
-	}
-}
-
-/* Stores a split by the kernel's device numbers. */
-static void split_put(size_t *to, const struct sharing *sharing, const size_t *share)
-{
-	memset(to, 0, SPLIT_MAXDEVICES * sizeof(*to));
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
-		to[sharing->numbers[d]] = share[d];
-}
-
-/* Whether the usable devices have all groups of a split. */
-static bool split_valid(const struct sharing *sharing, const size_t *share)
-{
-	size_t groups = 0;
-
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
-		groups += share[sharing->numbers[d]];
-	return groups == sharing->problem.groups;
-}
-
-/* Compares the candidate with the split in use, after enough launches of the candidate. */
-static void candidate_judge(struct shape *shape)
-{
-	double us = bandit_us(&shape->arms, KERNEL_ARM_SHARED);
-	double other_us = bandit_us(&shape->arms, KERNEL_ARM_CANDIDATE);
-
-	if (!kernel_candidate_known(&shape->arms))
-		return;
-	if (other_us < us) {
-		bandit_replace(&shape->arms, KERNEL_ARM_SHARED, KERNEL_ARM_CANDIDATE);
-		memcpy(shape->share, shape->candidate, sizeof(shape->share));
-		shape->shared_us = shape->candidate_us;
-	}
-	bandit_forget(&shape->arms, KERNEL_ARM_CANDIDATE);
-	shape->candidate_us = INFINITY;
-}
-
-/* Whether devices hold as much as at the latest decision. */
-static bool held_same(const struct shape *shape, const struct sharing *sharing)
-{
-	const struct split_bytes *in = &sharing->problem.in;
-	double all = in->fixed + in->per_group * sharing->problem.groups;
-
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
-		if (fabs(shape->held[sharing->numbers[d]] - sharing->problem.devices[d].held) >
-		    HELD_CHANGE * all)
-			return false;
-	return true;
-}
-
-static void held_take(struct shape *shape, const struct sharing *sharing)
-{
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
-		shape->held[sharing->numbers[d]] = sharing->problem.devices[d].held;
-}
-
-/* Finds the best split by the tables and what devices hold, if these have changed. A split that was
- * measured stays in use; one that is estimated to be faster becomes the candidate. The kernel's
- * mutex is held. */
-static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
-{
-	struct shape *shape = request->shape;
-	double measured = bandit_us(&shape->arms, KERNEL_ARM_SHARED), us;
-	size_t share[SPLIT_MAXDEVICES];
-	unsigned alone;
-
-	if (shape->cut && !split_valid(sharing, shape->share)) { /* a device has failed */
-		bandit_forget(&shape->arms, KERNEL_ARM_SHARED);
-		bandit_forget(&shape->arms, KERNEL_ARM_CANDIDATE);
-		shape->cut = false;
-		measured = 0;
-	}
-	candidate_judge(shape);
-	if (shape->cut && shape->changes == request->kernel->changes && held_same(shape, sharing))
-		return;
-	held_take(shape, sharing);
-	shape->changes = request->kernel->changes;
-	us = split_decide(&sharing->problem, request->method, share);
-	split_round(request, sharing->problem.ndevices, share);
-	if (!is_shared(sharing, share, &alone))
-		us = INFINITY;
-	if (!shape->cut || measured <= 0) {
-		split_put(shape->share, sharing, share);
-		shape->shared_us = us;
-		shape->candidate_us = INFINITY;
-	} else if (us < CANDIDATE_GAIN * measured && split_differs(shape, sharing, share) &&
-	           !shape->arms.arms[KERNEL_ARM_CANDIDATE].n) {
-		split_put(shape->candidate, sharing, share);
-		shape->candidate_us = us;
-	}
-	shape->cut = true;
-}
-
-/* Chooses between each device alone, the split and the candidate, by estimates and measurements.
- * The kernel's mutex is held. */
+/* The kernel's mutex is held. */
 static void arm_choose(struct heddle_kernel_request *request, struct sharing *sharing, bool shared)
 {
-	struct shape *shape = request->shape;
-	double predicted_us[KERNEL_ARMS];
+	struct kernel_choice *choice = &request->shape->choice;
 
-	for (unsigned arm = 0; arm < KERNEL_ARMS; arm++)
-		predicted_us[arm] = INFINITY;
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
-		predicted_us[sharing->numbers[d]] =
-		    split_alone(&sharing->problem, d, sharing->problem.groups);
-	if (shared && sharing->problem.ndevices > 1) {
-		shared_update(request, sharing);
-		predicted_us[KERNEL_ARM_SHARED] = shape->shared_us;
-		predicted_us[KERNEL_ARM_CANDIDATE] = shape->candidate_us;
-	}
-	request->arm = bandit_choose(&shape->arms, &kernel_arms_rules, predicted_us);
-	request->explores = request->arm != shape->arms.best;
-	request->stats.predicted_us = predicted_us[request->arm];
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
-		unsigned number = sharing->numbers[d];
-
-		sharing->share[d] = request->arm == KERNEL_ARM_SHARED ? shape->share[number]
-		                    : request->arm == KERNEL_ARM_CANDIDATE
-		                        ? shape->candidate[number]
-		                    : request->arm == number ? sharing->problem.groups
-		                                             : 0;
-	}
+	request->arm = kernel_choice_make(choice, sharing, kernel_row(&request->range), shared,
+	                                  request->kernel->changes, &request->stats.predicted_us);
+	request->explores = request->arm != choice->arms.best;
 }
 
 /* ---- parts ---- */
@@ -337,7 +167,7 @@ static bool unprofiled(const struct heddle_kernel_request *request, const struct
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	asked = part->device->trust != KERNEL_TRUSTED ||
-	        kernel_arms_profiled(&request->shape->arms, request->arm);
+	        kernel_arms_profiled(&request->shape->choice.arms, request->arm);
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 	return !asked;
 }
@@ -404,11 +234,11 @@ static struct kernel_device *device_settled(struct heddle_kernel_request *reques
 {
 	unsigned arm;
 
-	if (!bandit_settled(&request->shape->arms, &kernel_arms_rules, &arm) ||
+	if (!bandit_settled(&request->shape->choice.arms, &kernel_arms_rules, &arm) ||
 	    arm >= KERNEL_ARM_SHARED || !kernel_device_usable(request, arm))
 		return NULL;
 	request->arm = arm;
-	request->stats.predicted_us = bandit_us(&request->shape->arms, arm);
+	request->stats.predicted_us = bandit_us(&request->shape->choice.arms, arm);
 	return &request->kernel->devices[arm];
 }
 
@@ -436,7 +266,7 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 	else
 		request->stats.predicted_us =
 		    split_decide(&sharing->problem, request->method, sharing->share);
-	split_round(request, sharing->problem.ndevices, sharing->share);
+	sharing_round(sharing, kernel_row(&request->range));
 	return 0;
 }
 

@@ -32,6 +32,23 @@ void split_scatter(struct split_problem *problem, double in, double out)
 	problem->out = problem->merge = (struct split_bytes){0, out};
 }
 
+/* ---- where sharing costs nothing ---- */
+
+void split_hopeful(const struct split_problem *problem, struct split_problem *hopeful)
+{
+	*hopeful = *problem;
+	hopeful->nbuses = 0;
+	for (unsigned d = 0; d < problem->ndevices; d++) {
+		struct split_device *device = &hopeful->devices[d];
+
+		device->part_us = device->slowdown = 0;
+		if (device->bus == SPLIT_NO_BUS)
+			continue;
+		hopeful->buses[hopeful->nbuses] = problem->buses[device->bus];
+		device->bus = hopeful->nbuses++;
+	}
+}
+
 /* ---- prediction ---- */
 
 static double bytes_of(const struct split_bytes *bytes, double groups)

@@ -134,6 +134,15 @@ const char *split_method_name(enum split_method method);
  * @return the predicted time, as split_estimate() */
 double split_decide(const struct split_problem *problem, enum split_method method, size_t *share);
 
+/** Makes a problem what it would be if sharing cost nothing: each device has a bus of its own, and
+ * nobody slows others down. */
+void split_hopeful(const struct split_problem *problem, struct split_problem *hopeful);
+
+/** A split among some devices by which all end together, if each has a bus of its own.
+ * @param set of them, a bit each; at least one
+ * @return what it takes then */
+double split_among(const struct split_problem *problem, unsigned set, size_t *share);
+
 /** Into how many steps SPLIT_OPTIMUM cuts the groups: as many as leave some ten
  * thousand splits to try. */
 size_t split_optimum_steps(unsigned ndevices);

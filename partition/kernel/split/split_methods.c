@@ -294,8 +294,9 @@ static double part_within(const double *alone, double us)
 	return (low + (us - alone[low]) / (alone[high] - alone[low])) / FILL_STEPS;
 }
 
-/* Shares by which the devices of a subset end together, as if each had a bus of its own. */
-static void fill_subset(const struct fill *fill, unsigned subset, size_t *share)
+/* Shares by which the devices of a subset end together, as if each had a bus of its own.
+ * @return when that is */
+static double fill_subset(const struct fill *fill, unsigned subset, size_t *share)
 {
 	const struct split_problem *problem = fill->problem;
 	double low = 0, high = fill->longest, parts[SPLIT_MAXDEVICES], sum = 0, upto = 0;
@@ -325,6 +326,15 @@ static void fill_subset(const struct fill *fill, unsigned subset, size_t *share)
 		share[d] = end - given;
 		given = end;
 	}
+	return high;
+}
+
+double split_among(const struct split_problem *problem, unsigned set, size_t *share)
+{
+	struct fill fill;
+
+	fill_make(&fill, problem);
+	return fill_subset(&fill, set, share);
 }
 
 /* One of the best starting points. */
