@@ -256,7 +256,7 @@ unsigned long policy_task_tag(const struct starpu_task *task)
 bool policy_is_silent(const struct starpu_task *task)
 {
 	static const char *const names[] = {"data_cpy", "redux_task_", "cuda_malloc_pinned",
-	                                    "cuda_free_pinned"};
+	                                    "cuda_free_pinned", "convert_data"};
 
 	for (size_t i = 0; task->name && i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(task->name, names[i], strlen(names[i])))

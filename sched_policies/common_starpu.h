@@ -100,7 +100,8 @@ void policy_begin(unsigned ctx);
 unsigned long policy_task_tag(const struct starpu_task *task);
 
 /** Whether a task is one of StarPU's own of which it tells a policy that it begins, but not that it
- * ends: a copy, a part of a reduction, an allocation. Their names alone tell. */
+ * ends: a copy, a part of a reduction, an allocation, a conversion. Their names alone tell, and a
+ * program may give its tasks such names. */
 bool policy_is_silent(const struct starpu_task *task);
 
 /** heddle_pool_accept for tasks; arg points to the worker's number. */

@@ -273,23 +273,31 @@ static void task_ended(struct ready_context *c, struct starpu_task *task, bool d
 
 /* What such a task calls at its end, as any task does. */
 struct callback {
-	void (*func)(void *);
+	void (*func)(void *); /* its own */
 	void *arg;
+	void (*called)(void *); /* its own, or else that of its codelet */
 };
 
-static void silent_ended(void *arg)
+static struct callback silent_restore(struct starpu_task *task)
 {
-	struct starpu_task *task = starpu_task_get_current();
-	struct callback *own = arg, before = *own;
+	struct callback *own = task->callback_arg, before = *own;
 
 	free(own);
 	task->callback_func = before.func;
 	task->callback_arg = before.arg;
+	return before;
+}
+
+/* By now the program may have freed the codelet. */
+static void silent_ended(void *arg)
+{
+	struct starpu_task *task = starpu_task_get_current();
+	struct callback before = silent_restore(task);
+
+	(void)arg;
 	task_ended(ready_context(task->sched_ctx), task, false);
-	if (!before.func)
-		before.func = task->cl->callback_func;
-	if (before.func)
-		before.func(before.arg);
+	if (before.called)
+		before.called(before.arg);
 }
 
 /* Without memory nobody hears of its end. */
@@ -299,7 +307,9 @@ static void silent_begins(struct starpu_task *task)
 
 	if (!own)
 		return;
-	*own = (struct callback){task->callback_func, task->callback_arg};
+	*own =
+	    (struct callback){task->callback_func, task->callback_arg,
+	                      task->callback_func ? task->callback_func : task->cl->callback_func};
 	task->callback_func = silent_ended;
 	task->callback_arg = own;
 }
@@ -340,5 +350,8 @@ void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 
 void ready_post_exec(struct starpu_task *task, unsigned ctx)
 {
+	/* A program's own task of such a name: its end is told here. */
+	if (task->callback_func == silent_ended)
+		silent_restore(task);
 	task_ended(ready_context(ctx), task, true);
 }

@@ -553,6 +553,48 @@ static void test_copies(void **state)
 
 static sem_t ran;
 
+static void wait_for_program(struct record *record)
+{
+	sem_wait(&ran);
+}
+
+static void callback_ran(void *count)
+{
+	atomic_fetch_add((atomic_uint *)count, 1);
+}
+
+/* A program's own tasks of such names end once. Were their ends counted twice, cores would take
+ * tasks without looking at what accelerators have to do, which then is not done. */
+static void test_names_of_copies(void **state)
+{
+	static struct starpu_codelet named = {.cpu_funcs = {record_first},
+	                                      .opencl_funcs = {record_first},
+	                                      .callback_func = callback_ran,
+	                                      .name = "named"};
+	atomic_uint called = 0;
+
+	if (!setting.nopencl || !setting.ncpus)
+		skip();
+	records_clear();
+	assert_int_equal(sem_init(&ran, 0, 0), 0);
+	for (unsigned i = 0; i < NTASKS / 2; i++) {
+		struct starpu_task *task = task_make(&named, &records[i]);
+
+		task->name = i % 2 ? "data_cpy" : "redux_task_empty";
+		task->callback_arg = &called;
+		task_submit(task);
+	}
+	starpu_task_wait_for_all();
+	assert_int_equal(called, NTASKS / 2);
+	records[NTASKS / 2].body = wait_for_program;
+	for (unsigned i = NTASKS / 2; i < NTASKS; i++)
+		task_submit(task_make(i < NTASKS / 2 + 10 ? &only_opencl : &only_cpu, &records[i]));
+	sem_post(&ran);
+	starpu_task_wait_for_all();
+	sem_destroy(&ran);
+	records_all_ran_once(records, NTASKS);
+}
+
 static void body_ran(struct record *record)
 {
 	sem_post(&ran);
@@ -601,6 +643,7 @@ static int run(const char *title)
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_data),
 	    cmocka_unit_test(test_copies),
+	    cmocka_unit_test(test_names_of_copies),
 	    cmocka_unit_test(test_ended_by_the_program),
 	};
 
