@@ -58,6 +58,7 @@ int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const
 {
 	const char *given = heddle_variable_text(variable);
 	unsigned runs = ranks.runs;
+	bool torn;
 
 	*log = (struct heddle_log){.variable = heddle_variable_table[variable].name,
 	                           .rank = runs ? ranks.rank : -1,
@@ -72,9 +73,11 @@ int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const
 	while (flock(fileno(log->file), LOCK_EX) && errno == EINTR)
 		;
 	/* A process that was killed, or a full disk, has left half a line. */
-	if (!fseek(log->file, -1, SEEK_END) && fgetc(log->file) != '\n')
-		fputc('\n', log->file);
+	torn = !fseek(log->file, -1, SEEK_END) && fgetc(log->file) != '\n';
+	/* C wants it between what is read and what is written. */
 	fseek(log->file, 0, SEEK_END);
+	if (torn)
+		fputc('\n', log->file);
 	heddle_numbers_begin(&log->numbers);
 	if (!ftell(log->file))
 		fprintf(log->file, "%s%s\n", header, log->rank < 0 ? "" : ",rank,run");
