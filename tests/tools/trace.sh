@@ -11,7 +11,7 @@ HEDDLE_STRATEGY=gss HEDDLE_BLOCK_LOG=$work/blocks.csv "$trace" -o "$work/out" --
 cat "$work/printed"
 paje=$work/out/paje.trace
 # A mistyped name costs no trace.
-for name in ./axpi no-such-axpy; do
+for name in ./axpi no-such-axpy "$work"; do
 	"$trace" -o "$work/out" -- $name 2>"$work/told"
 	[ $? = 127 ] && grep -q "^heddle trace: $name: not found" "$work/told" ||
 		fail "$name: $(cat "$work/told")"
