@@ -211,8 +211,9 @@ struct ready_context {
 	/** Workers that have a sample, and what the last ones took, in the mean; 0: none yet. */
 	atomic_uint samples;
 	_Atomic double core_us;
-	/** Tasks that others than cores could run, submitted and not ended; tasks of cores that
-	 * were submitted since there were such. */
+	/** Tasks that others than cores could run, submitted and not ended, or not begun if StarPU
+	 * gives them a worker past the policy; tasks of cores that were submitted since there were
+	 * such. */
 	atomic_long others;
 	atomic_uint row;
 	/** Of these others such as have become ready, and not ended; short tasks of cores that have
