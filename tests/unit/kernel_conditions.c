@@ -52,6 +52,8 @@ static void same_code(void **state)
 	    "#define OWN\n#if defined OWN && defined(A)\n#else\n__X\n#endif\n",
 	    /* of no matter */
 	    "#define WHERE(x) f(x, __LINE__, __X)\nint y;\n",
+	    "#define TEXT2(x) #x\n#define TEXT(x) TEXT2(x)\n"
+	    "#define WHERE \"line \" TEXT(__LINE__)\nint y;\n",
 	    /* Comments, as all compilers see them. */
 	    "#error it's a /* \\\n*/\n#warning a /* b */ // /*\n#undef X /*\n__X */\nint y;\n",
 	    "/* $ \\u00e9 %: \303\251 */ char c[] = \"$ \\x %: \303\251\";\n",
@@ -214,6 +216,10 @@ static void unclear_code(void **state)
 	    {"_Pragma(\"unroll\\\"\") int y;\n", "its source has _Pragma,"},
 	    {"_Pragma(UNROLL) int y;\n", "its source has _Pragma,"},
 	    {"#define S(x) #x\nint y[sizeof(S(_Pragma(\"unroll\")))];\n", "a text of code"},
+	    {"#define S(x) #x\n#define T(x) S(x)\nint y[sizeof(T(sin))];\n", "a text of code"},
+	    {"#define S(x) #x\n#define T S(sin)\n#ifdef T\nint y;\n#endif\n", "a text of code"},
+	    {"#define S(x) #x\n#define T S(T)\n#undef T\nint y;\n", "a text of code"},
+	    {"#define S(x) #x T\n#define T S(T)\n#define U T\nint y;\n#pragma pack(U)\n", "a text"},
 	    {"#define S(x) a## # x\n#define T(x) S(x)\nint y[sizeof(T(sin))];\n", "a text of code"},
 	    {"#define P(x) a##x\nint y = P(_Pragma(\"unroll\"));\n", "made of parts"},
 	    {"#if __LINE__ > 10\nx\n#endif", "its source asks for __LINE__,"},

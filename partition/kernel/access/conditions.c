@@ -588,26 +588,52 @@ static int branch_begin(struct walk *walk, struct group *group, const char *word
 
 /* ---- lines ---- */
 
-/* Whether a line defines a name that the source has nowhere else. Where names are made of parts
- * it may have it. */
-static bool defines_unused(const struct walk *walk, const char *word, size_t n)
+/* Whether an option's definition has a name. Without memory it may. */
+static bool options_have(const struct walk *walk, const char *name, size_t length)
 {
-	const char *name = source_skip_blanks(word + n);
-	size_t length = source_name_length(name);
-	char *copy, *rest, *definition;
-	bool found = false;
+	char *copy = strdup(walk->options), *rest = copy, *definition;
+	bool found = !copy;
+	size_t n;
 
-	if (!source_is_word(word, n, "define") || walk->pastes || is_foreign(name, length))
-		return false;
-	for (const char *line = walk->code; !found && *line; line = source_next_line(line))
-		for (const char *at = line; !found && (at = name_next(at, &n)); at += n)
-			found = at != name && n == length && !strncmp(at, name, length);
-	copy = rest = strdup(walk->options);
 	while (copy && !found && (definition = kernel_option_definition_take(&rest)))
 		for (const char *at = definition; !found && (at = name_next(at, &n)); at += n)
 			found = n == length && !strncmp(at, name, length);
 	free(copy);
-	return copy && !found;
+	return found;
+}
+
+/* Whether the source has a name nowhere but in its definitions and in those of other such names.
+ * Where names are made of parts it may have it.
+ * @param[in,out] names that may be looked for; it may have others */
+static bool is_unused(const struct walk *walk, const char *name, size_t length, unsigned *names)
+{
+	if (!*names || walk->pastes || is_foreign(name, length) || options_have(walk, name, length))
+		return false;
+	--*names;
+	for (const char *line = walk->code; *line; line = source_next_line(line)) {
+		size_t n = 0, defined_n;
+		const char *word = source_directive(line, &n), *defined = NULL;
+
+		if (word && source_is_word(word, n, "define"))
+			defined = source_skip_blanks(word + n);
+		defined_n = defined ? source_name_length(defined) : 0;
+		for (const char *at = line; (at = name_next(at, &n)); at += n) {
+			if (n != length || strncmp(at, name, length) || at == defined)
+				continue;
+			if (!defined || !is_unused(walk, defined, defined_n, names))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* @param names that are looked for at most: with 1 no other macro may have the name */
+static bool defines_unused(const struct walk *walk, const char *word, size_t n, unsigned names)
+{
+	const char *name = source_skip_blanks(word + n);
+
+	return source_is_word(word, n, "define") &&
+	       is_unused(walk, name, source_name_length(name), &names);
 }
 
 /* Whether a definition makes a text of an argument (`#x`). Compilers' own macros may be in it. */
@@ -620,6 +646,9 @@ static bool makes_text(const char *definition)
 	}
 	return false;
 }
+
+/* Macros that are followed from one that makes a text, which mostly only messages need. */
+enum { TEXT_NAMES = 32 };
 
 static const char TEXT[] = "a macro that makes a text of code (#)";
 
@@ -642,12 +671,14 @@ static int directive_ask(struct walk *walk, const struct group *group, const cha
 		         "#include with a name");
 		return -ENOTSUP;
 	}
-	if (source_is_any(word, n, harmless) || defines_unused(walk, word, n) ||
+	if (source_is_any(word, n, harmless) || defines_unused(walk, word, n, 1) ||
 	    (source_is_word(word, n, "pragma") && is_idle_pragma(word + n)))
 		return 0;
 	if (source_is_word(word, n, "define")) {
 		if (makes_text(word))
-			return refuse_text(walk, "it has", TEXT);
+			return defines_unused(walk, word, n, TEXT_NAMES)
+			           ? 0
+			           : refuse_text(walk, "it has", TEXT);
 		word = source_skip_blanks(word + n);
 		n = source_name_length(word);
 		/* The same for compilers that do not know the question, of which others ask. */
