@@ -275,7 +275,8 @@ static void candidate_seek(struct kernel_choice *choice, const struct sharing *s
 	if (!is_shared(problem, share))
 		return;
 	split_put(choice->candidate, sharing, share);
-	choice->candidate_us = us;
+	if (memcmp(choice->candidate, choice->share, sizeof(choice->share)))
+		choice->candidate_us = us;
 }
 
 unsigned kernel_choice_make(struct kernel_choice *choice, struct sharing *sharing, size_t row,
