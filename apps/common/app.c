@@ -321,6 +321,21 @@ static int strategy_check(const char *spec)
 	return overlaps < 0 ? overlaps : 0;
 }
 
+/* What one rank may lack and others have: the others do not begin to prepare. */
+static int set_up(struct run *run)
+{
+	int error = choose_workers(run);
+
+	heddle_progress("%s: compiling its OpenCL program for the devices", run->app->name);
+	if (!error)
+		error = codelets_load(run->app->name);
+	if (!error && run->options.kinds[HEDDLE_KIND_FPGA])
+		error = codelets_need_design(run->app->name);
+	if (!error)
+		error = strategy_check(run->options.strategy);
+	return ranks_all(error);
+}
+
 static int prepare(struct run *run)
 {
 	struct heddle_loop *loop = &run->loop;
@@ -332,10 +347,7 @@ static int prepare(struct run *run)
 	loop->late = run->options.late;
 	heddle_progress("%s: %s the input", run->app->name,
 	                run->options.input ? "reading" : "making");
-	error = strategy_check(run->options.strategy);
-	if (!error)
-		error = run->app->prepare(run->self, &run->options, loop);
-	error = ranks_all(error);
+	error = ranks_all(run->app->prepare(run->self, &run->options, loop));
 	if (!error)
 		give_model(run);
 	if (!error && run->app->wave) {
@@ -350,13 +362,8 @@ static int prepare(struct run *run)
 /* What happens while StarPU is up. */
 static enum app_exit run_all(struct run *run)
 {
-	int error = choose_workers(run);
+	int error = set_up(run);
 
-	heddle_progress("%s: compiling its OpenCL program for the devices", run->app->name);
-	if (!error)
-		error = codelets_load(run->app->name);
-	if (!error && run->options.kinds[HEDDLE_KIND_FPGA])
-		error = codelets_need_design(run->app->name);
 	if (!error)
 		error = prepare(run);
 	if (!error)

@@ -330,6 +330,10 @@ alone() {
 }
 expect 2 '' alone 1 --verify
 on_all 4 '--mpi: --verify is 0 on rank 0, 1 on rank 1'
+# What one rank lacks ends the run on all before they wait for it.
+for rank in 0 2; do
+	LAUNCHER_LIMIT=60 expect 77 'StarPU has no cuda worker here' alone "$rank" --workers cuda
+done
 # Rank 0 alone writes, whoever else knows of it.
 expect 0 '' "$apps/blackscholes/blackscholes" --size 1000 --reps 1 --output "$work/one.csv"
 expect 0 'rank ' alone 0 --output "$work/zero.csv"
