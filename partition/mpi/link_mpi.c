@@ -103,7 +103,8 @@ struct mpi_link {
 	unsigned nexpected, oldest;
 	struct own_message *own, **own_end; /* in the order in which they were told */
 	bool posts_own;                     /* they go by MPI, too */
-	MPI_Request alive;                  /* the next one of this channel */
+	MPI_Request alive;                  /* the next one of ... */
+	enum mpi_channel alive_channel;     /* ... this one, which this rank tells on, too */
 	MPI_Request *requests;
 	struct pending *pending; /* as many */
 	unsigned n, capacity;
@@ -175,7 +176,7 @@ static void check(struct mpi_link *link, int error)
 
 static void alive_expect(struct mpi_link *link)
 {
-	check(link, MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, MPI_CHANNEL_ALIVE, link->comm,
+	check(link, MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, link->alive_channel, link->comm,
 	                      &link->alive));
 }
 
@@ -189,7 +190,7 @@ static void alive_tell(struct mpi_link *link)
 
 		/* Nobody waits for these to arrive. */
 		check(link,
-		      MPI_Isend(NULL, 0, MPI_BYTE, r, MPI_CHANNEL_ALIVE, link->comm, &request));
+		      MPI_Isend(NULL, 0, MPI_BYTE, r, link->alive_channel, link->comm, &request));
 		check(link, MPI_Request_free(&request));
 	}
 }
@@ -522,6 +523,7 @@ int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char 
 	mpi_watch_begin(&link->watch, mpi_link_now_us());
 	link->slack_ns = slack_set(LOOK_SLACK_NS);
 	link->oldest = 0;
+	link->alive_channel = MPI_CHANNEL_ALIVE;
 	for (unsigned i = 0; i < link->nexpected; i++)
 		message_expect(link, &link->expected[i]);
 	alive_expect(link);
@@ -533,6 +535,13 @@ static void expect_no_more(struct mpi_link *link, MPI_Request *request)
 {
 	check(link, MPI_Cancel(request));
 	check(link, MPI_Wait(request, MPI_STATUS_IGNORE));
+}
+
+void mpi_link_at_end(struct mpi_link *link)
+{
+	expect_no_more(link, &link->alive);
+	link->alive_channel = MPI_CHANNEL_AT_END;
+	alive_expect(link);
 }
 
 void mpi_link_close(struct mpi_link *link)

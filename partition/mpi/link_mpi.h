@@ -20,6 +20,7 @@
 enum mpi_channel {
 	MPI_CHANNEL_MESSAGE,
 	MPI_CHANNEL_ALIVE,
+	MPI_CHANNEL_AT_END, /* alive, but it begins nothing more */
 	MPI_CHANNEL_AGREE,
 	MPI_CHANNEL_IN,
 	MPI_CHANNEL_OUT,
@@ -37,6 +38,10 @@ struct mpi_link;
  * @return 0; -ENOMEM */
 int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char *name,
                   struct mpi_link **link);
+
+/** Until the link is closed this rank is at its end: who waits for it elsewhere does not take it
+ * for alive, nor it others that are not at their end. */
+void mpi_link_at_end(struct mpi_link *link);
 
 /** Wrong use that cannot be told to other ranks. @return 0; -EINVAL after a message */
 int mpi_link_check(MPI_Comm comm, const char *what);

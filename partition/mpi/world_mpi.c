@@ -114,9 +114,11 @@ static void world_end(void)
 
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	link = meeting_open(meeting_limit_s(rank), "at the end");
+	mpi_link_at_end(link);
 	mpi_link_spread(link, &written, sizeof(written), sizeof(written));
 	meeting_end(link);
 	link = meeting_open(meeting_limit_s(false), "at the end");
+	mpi_link_at_end(link);
 	mpi_link_reduce(link, &written, 1, MPI_INT, MPI_MIN);
 	meeting_end(link);
 #endif

@@ -213,6 +213,12 @@ for app in blackscholes nbia; do
 		[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 3 ] || reps=1
 		exec "$1" --mpi --size 1000 --reps "$reps"' sh "$apps/$app/$app"
 done
+# So does rank 0. It and the others do not take each other for alive.
+# shellcheck disable=SC2016 # for the rank's shell
+HEDDLE_NODE_TIMEOUT=10 fails 'rank [0-3] has not been heard of for 10 s' ranks 4 sh -c '
+	reps=30
+	[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || reps=1
+	exec "$1" --mpi --size 200 --reps "$reps"' sh "$apps/floyd/floyd"
 # on_all RANKS TEXT: so many ranks said it.
 on_all() {
 	[ "$(grep -c -e "$2" "$work/out")" = "$1" ] || fail "not on $1 ranks: $(cat "$work/out")"
