@@ -455,11 +455,13 @@ static enum app_exit app_run(struct run *run)
 /* Ranks of different apps would wait for each other, and rank 0 may have all the data. */
 static int ranks_same(const char *name, const struct app_options *options)
 {
-	static const char *const names[] = {"--size", "--seed", "--verify"};
+	static const char *const names[] = {"--size", "--seed", "--verify", "--input"};
 	struct {
 		char name[64];
-		uint64_t values[3];
-	} own = {.values = {options->size, options->seed, options->verify}}, first, other;
+		uint64_t values[4];
+	} first, other,
+	    own = {
+	        .values = {options->size, options->seed, options->verify, options->input != NULL}};
 	unsigned i = 0;
 	int odd;
 

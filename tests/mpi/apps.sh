@@ -336,6 +336,13 @@ alone() {
 }
 expect 2 '' alone 1 --verify
 on_all 4 '--mpi: --verify is 0 on rank 0, 1 on rank 1'
+# Rank 0 alone would compute what is in the file, and the others what they make.
+# shellcheck disable=SC2016 # for the rank's shell
+expect 2 '' ranks 4 sh -c '
+	[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || set -- "$1"
+	exec "$@" --mpi --reps 1' sh "$apps/blackscholes/blackscholes" \
+	--input "$work/in.csv"
+on_all 4 '--mpi: --input is 1 on rank 0, 0 on rank 1'
 # What one rank lacks ends the run on all before they wait for it.
 for rank in 0 2; do
 	LAUNCHER_LIMIT=60 expect 77 'StarPU has no cuda worker here' alone "$rank" --workers cuda
