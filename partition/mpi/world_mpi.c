@@ -176,6 +176,7 @@ static void world_largest(uint64_t *values, size_t n)
 #ifdef HEDDLE_USE_SIMGRID
 /* StarPU asks on which simulated node it is: the first time in starpu_init(), later also on threads
  * that MPI does not know. StarPU-MPI has such a function, too. */
+int starpu_mpi_world_rank(void);
 int __attribute__((weak)) starpu_mpi_world_rank(void)
 {
 	static int rank = -1;
