@@ -604,7 +604,7 @@ static bool options_have(const struct walk *walk, const char *name, size_t lengt
 
 /* Whether the source has a name nowhere but in its definitions and in those of other such names.
  * Where names are made of parts it may have it.
- * @param[in,out] names that may be looked for; it may have others */
+ * @param[in,out] names how many may still be looked for; none: the answer is no */
 static bool is_unused(const struct walk *walk, const char *name, size_t length, unsigned *names)
 {
 	if (!*names || walk->pastes || is_foreign(name, length) || options_have(walk, name, length))
@@ -627,7 +627,7 @@ static bool is_unused(const struct walk *walk, const char *name, size_t length, 
 	return true;
 }
 
-/* @param names that are looked for at most: with 1 no other macro may have the name */
+/* @param names how many may be looked for; with 1 no other macro may have the name */
 static bool defines_unused(const struct walk *walk, const char *word, size_t n, unsigned names)
 {
 	const char *name = source_skip_blanks(word + n);
