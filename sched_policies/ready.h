@@ -670,7 +670,7 @@ bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key
 double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
 
 /** Whether a worker of another class ends a task before a worker does that begins it now, by what
- * is known, or by the operations that the task states. */
+ * is known, or by how long a plan takes a trial to be. */
 bool ready_other_ends_first(struct ready_context *c, const struct heddle_pool_key *key,
                             unsigned id);
 

@@ -860,16 +860,16 @@ double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *k
 	                        best_other_us(c, key, class));
 }
 
-/* What a class needs for a task, by measurements or at most; 0: nobody knows. */
-static double surely_us(struct ready_context *c, const struct heddle_pool_key *key,
+/* What a class needs for a task: measured, or as long as a plan takes a trial to be; 0: the class
+ * does not try it now. */
+static double likely_us(struct ready_context *c, const struct heddle_pool_key *key,
                         const struct ready_type *type, unsigned class)
 {
+	bool trial = false;
+
 	if (type->told >> class & 1)
 		return heddle_pool_us(key->cost[class]);
-	if ((type->trying | type->deferred) >> class & 1 || class_tries(c, class) ||
-	    !trial_is_short(c, key, type, class) || other_promises(c, key, class))
-		return 0;
-	return trial_longest_us(c, type, class, best_other_us(c, key, class));
+	return is_promising(c, key, class) ? 0 : ready_planned_us(c, key, class, &trial);
 }
 
 bool ready_other_ends_first(struct ready_context *c, const struct heddle_pool_key *key, unsigned id)
@@ -885,7 +885,7 @@ bool ready_other_ends_first(struct ready_context *c, const struct heddle_pool_ke
 	for (unsigned k = 0; k < c->nclasses; k++)
 		if (k != class && c->count[k] && !ready_rests(c, k) &&
 		    heddle_pool_key_runs(key, k)) {
-			us[k] = surely_us(c, key, type, k);
+			us[k] = likely_us(c, key, type, k);
 			any |= us[k] > 0 && us[k] < own_us;
 		}
 	if (!any)
