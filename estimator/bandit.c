@@ -126,14 +126,23 @@ static double allowance(const struct bandit *bandit, const struct bandit_rules *
 	return rules->budget * bandit->total_us - bandit->regret_us;
 }
 
-static unsigned least_pulled(const struct bandit *bandit, const struct bandit_rules *rules)
+/* The arm whose turn it is in the rounds of first explorations; narms: they are over. */
+static unsigned round_next(const struct bandit *bandit, const struct bandit_rules *rules)
 {
-	unsigned least = 0;
+	unsigned next = rules->narms;
+	double least_us = INFINITY;
 
-	for (unsigned arm = 1; arm < rules->narms; arm++)
-		if (bandit->arms[arm].n < bandit->arms[least].n)
-			least = arm;
-	return least;
+	for (unsigned a = 0; rules->rounds && a < rules->narms; a++)
+		if (bandit->arms[a].n)
+			least_us = fmin(least_us, bandit->arms[a].us);
+	for (unsigned a = 0; rules->rounds && a < rules->narms; a++) {
+		const struct bandit_arm *arm = &bandit->arms[a];
+
+		if (arm->n < rules->rounds && !(arm->n && arm->us > rules->near * least_us) &&
+		    (next == rules->narms || arm->n < bandit->arms[next].n))
+			next = a;
+	}
+	return next;
 }
 
 /* The most promising arm of those that are not known yet; the best arm: none. */
@@ -189,11 +198,11 @@ static unsigned later_choose(const struct bandit *bandit, const struct bandit_ru
 unsigned bandit_choose(struct bandit *bandit, const struct bandit_rules *rules,
                        const double *predicted_us)
 {
-	unsigned arm = rules->rounds ? least_pulled(bandit, rules) : bandit->best;
+	unsigned arm = round_next(bandit, rules);
 
-	if (bandit->arms[arm].n < rules->rounds)
+	if (arm < rules->narms)
 		return arm;
-	if (!bandit->arms[arm].n || !can(predicted_us, bandit->best)) {
+	if (!bandit->arms[bandit->best].n || !can(predicted_us, bandit->best)) {
 		bandit->best = first_choose(bandit, rules, predicted_us);
 		return bandit->best;
 	}
@@ -213,10 +222,16 @@ bool bandit_settled(const struct bandit *bandit, const struct bandit_rules *rule
 	return true;
 }
 
+bool bandit_is_best(const struct bandit *bandit, const struct bandit_rules *rules, unsigned arm)
+{
+	return best_find(bandit, rules, NULL) == arm;
+}
+
 void bandit_measured(struct bandit *bandit, const struct bandit_rules *rules, unsigned arm,
                      double us)
 {
 	struct bandit_arm *pulled = &bandit->arms[arm];
+	bool first = round_next(bandit, rules) < rules->narms;
 	unsigned best = rules->stepwise ? best_find(bandit, rules, NULL) : bandit->best;
 	double regret_us =
 	    fmax(us - bandit_us(bandit, best), rules->credit ? -pulled->regret_us : 0);
@@ -225,7 +240,7 @@ void bandit_measured(struct bandit *bandit, const struct bandit_rules *rules, un
 	bandit->pulls++;
 	if (arm != best)
 		bandit->explored = bandit->pulls;
-	if (arm != best && pulled->n >= rules->rounds) {
+	if (arm != best && !first) {
 		bandit->regret_us += regret_us;
 		pulled->regret_us += regret_us;
 		pulled->explored++;

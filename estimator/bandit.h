@@ -35,7 +35,8 @@ struct bandit_rules {
 	bool stepwise;      /**< arm after arm has to leave behind the best before it; otherwise
 	                         the best stays until another arm leaves it behind */
 
-	/* First explorations: each arm so often in turn; 0: predictions choose them. */
+	/* First explorations: each arm so often in turn, those that are not near once; 0:
+	 * predictions choose them. */
 	unsigned rounds;
 	unsigned sure;       /**< pulls of the best before others are explored */
 	unsigned known;      /**< pulls that make an arm known */
@@ -86,6 +87,9 @@ bool bandit_settled(const struct bandit *bandit, const struct bandit_rules *rule
 /** Takes in what a pull took. @param us above 0 */
 void bandit_measured(struct bandit *bandit, const struct bandit_rules *rules, unsigned arm,
                      double us);
+
+/** Whether an arm is the best one by all that was measured. */
+bool bandit_is_best(const struct bandit *bandit, const struct bandit_rules *rules, unsigned arm);
 
 /** Forgets what an arm took, since it is no longer the same. What its explorations have cost
  * stays: otherwise each new arm would be explored at once. */

@@ -298,6 +298,21 @@ static void the_fastest(void **state)
 	}
 }
 
+/* A number that is far slower is tried once at first. */
+static void far_slower(void **state)
+{
+	static const double us[] = {100, 95, 150, 110};
+	struct bandit chunks = {.pulls = 0};
+
+	chunk_launches(&chunks, us, 0, 10);
+	assert_int_equal(chunks.arms[2].n, 1);
+	assert_int_equal(chunks.arms[3].n, 3);
+	chunk_launches(&chunks, us, 0, 2000);
+	assert_true(chunks.arms[2].n > 1);
+	assert_true(bandit_is_best(&chunks, &kernel_chunks_rules, 1));
+	assert_false(bandit_is_best(&chunks, &kernel_chunks_rules, 0));
+}
+
 static void hardly_faster(void **state)
 {
 	static const double us[] = {100, 99, 98, 100};
@@ -372,6 +387,7 @@ int main(void)
 	    cmocka_unit_test(better_by_little),
 	    cmocka_unit_test(splits_that_are_worth_it),
 	    cmocka_unit_test(the_fastest),
+	    cmocka_unit_test(far_slower),
 	    cmocka_unit_test(hardly_faster),
 	    cmocka_unit_test(near_others),
 	    cmocka_unit_test(free_trials),

@@ -510,7 +510,9 @@ void kernel_shape_learn(struct heddle_kernel_request *request)
 	struct kernel *kernel = request->kernel;
 	double most = 0;
 
-	if (!shape || request->arm == KERNEL_ARMS || request->stats.moved || request->compiled)
+	/* What tries a number of chunks says nothing of the device with the best one. */
+	if (!shape || request->arm == KERNEL_ARMS || request->stats.moved || request->compiled ||
+	    request->slow_chunks)
 		return;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	bandit_measured(&shape->choice.arms, &kernel_arms_rules, request->arm,

@@ -65,6 +65,7 @@ const struct bandit_rules kernel_chunks_rules = {
     .doubt = 0.3,
     .stepwise = true, /* fewer chunks win where they are near */
     .rounds = 3,
+    .near = 1.25,
     .apart = 4,
     .far = INFINITY,
     .budget = 0.01,
