@@ -25,7 +25,7 @@
  * A core is not promising, nor is an accelerator that was slow. It gets no trial that might delay
  * the end: a slow device could need TRIAL_FACTOR times as long as the fastest known one, and all
  * others must have work for that long. Otherwise the type is deferred on the class. A time that
- * the estimator wants confirmed counts meanwhile, twice for a second trial. */
+ * the estimator wants confirmed counts meanwhile. */
 #define TRIAL_FACTOR 64
 #define LEAST_FACTOR 4
 /* What a plan takes a promising accelerator to be faster by, as long as nothing is known. */
@@ -386,7 +386,6 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 		return false;
 	if (trial_is_far_from_end(c, type, class))
 		return true;
-	us = fmax(us, 2 * type->trial_us[class]);
 	return finish_all_us(c, key, class) >= trial_longest_us(c, type, class, us);
 }
 
