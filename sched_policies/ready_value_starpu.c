@@ -577,7 +577,7 @@ static void least_learn(struct ready_type *type, unsigned class, double us)
 static bool type_learn(struct ready_context *c, struct ready_type *type,
                        const struct heddle_estimate *estimates)
 {
-	unsigned measured = 0, told = 0, first = type->first;
+	unsigned measured = 0, told = 0;
 	bool changed = false;
 
 	type->first = 0;
@@ -603,8 +603,6 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		type->cost[k] = cost;
 		type->us[k] = us;
 	}
-	if (first & ~type->first)
-		type->known_us = starpu_timing_now();
 	told |= measured;
 	changed |= told != type->told;
 	if (changed && c->plan)
@@ -1083,7 +1081,7 @@ bool ready_wants(const struct heddle_pool_key *key, void *task, double since_us,
 		/* One such bet at a time; or it is the one in question. */
 		if (type->trying >> worker->class & 1 && requester->trying != (int)worker->class)
 			return false;
-		since_us = fmax(c->busy_since_us, type->known_us);
+		since_us = c->busy_since_us;
 	}
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;
