@@ -688,10 +688,6 @@ double ready_least_us(struct ready_context *c, unsigned long id, unsigned class)
  * us; -1: they state none. */
 double ready_hoped_us(struct ready_context *c, unsigned long type);
 
-/** Whether a worker has waited so long beside tasks that wait: what has gone on for that long is
- * expected to go on for as long again, and then a trial delays nothing. */
-bool ready_may_bet(const struct ready_context *c, unsigned id, double us, double now_us);
-
 /** Whether a worker should take tasks of a queue of the pool, the first of which became ready
  * then: doc/internals/policies.md, "Leaving tasks to faster devices".
  * @param task the first of them

@@ -1168,8 +1168,7 @@ static bool may_try(const struct planning *planning, const struct heddle_pool_ke
 	if (!trial || us <= 0 || !ready_may_repeat(c, key, planning->asking) ||
 	    (c->plan->brief && ready_is_ruled_out(c, key, class)))
 		return false;
-	return planning->now_us + us + key->rank <= c->plan->plan.end_us ||
-	       (!key->rank && ready_may_bet(c, planning->asking, us, planning->now_us));
+	return planning->now_us + us + key->rank <= c->plan->plan.end_us;
 }
 
 bool ready_plan_leaves(struct ready_context *c, const struct heddle_pool_key *key, unsigned id)

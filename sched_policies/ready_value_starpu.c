@@ -932,13 +932,6 @@ double ready_hoped_us(struct ready_context *c, unsigned long id)
 	return type && type->id && type->flops > 0 ? type->flops / CORE_HOPE : -1;
 }
 
-bool ready_may_bet(const struct ready_context *c, unsigned id, double us, double now_us)
-{
-	double since_us = c->workers[id].waits_since_us;
-
-	return since_us > 0 && now_us - fmax(since_us, c->busy_since_us) >= us;
-}
-
 static void look_again(struct ready_requester *requester, double at_us)
 {
 	if (requester->look_at_us <= 0 || at_us < requester->look_at_us)
