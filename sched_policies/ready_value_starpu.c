@@ -326,10 +326,8 @@ static bool trial_pays(struct ready_context *c, const struct heddle_pool_key *ke
 static bool trial_waits(struct ready_context *c, const struct heddle_pool_key *key,
                         const struct ready_type *type, unsigned class)
 {
-	unsigned first = type->first | (type->flops > 0 ? type->trying : 0);
-
 	for (unsigned k = 0; k < c->nclasses; k++)
-		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k))
+		if (k != class && type->first >> k & 1 && c->count[k] && runs_left(c, type, k))
 			return best_other_us(c, key, class) > 0;
 	return false;
 }
