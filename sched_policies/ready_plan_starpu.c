@@ -484,9 +484,7 @@ struct planning {
 	bool given_way;  /* it has ended early */
 	bool cut;        /* there are tasks behind the horizon */
 	double now_us;
-	double
-	    wait_us; /* how long the asking worker may leave tasks to others; 0: there are none */
-	size_t n;    /* tasks given away */
+	size_t n; /* tasks given away */
 	/* Where the asking worker goes by its memory: tasks of which the least is missing there. */
 	struct {
 		struct heddle_pool_place place;
@@ -951,13 +949,6 @@ static void claim_all(struct planning *planning)
 	}
 }
 
-/* The asking worker leaves a task to others no longer than it would have needed for it. */
-static void wait_for(struct planning *planning, double us)
-{
-	if (us > 0 && (planning->wait_us <= 0 || us < planning->wait_us))
-		planning->wait_us = us;
-}
-
 /* Whether an accelerator waits for the mutex while a core plans. */
 static bool gives_way(struct planning *planning)
 {
@@ -1131,9 +1122,6 @@ static void plan_make(struct planning *planning)
 		if (!key)
 			return;
 		trials = task_describe(c, key, heddle_pool_at(&place), &task);
-
-		if (planning->asking < c->nworkers)
-			wait_for(planning, task.us[c->workers[planning->asking].class]);
 		if (key->tag != HEDDLE_POOL_UNIFORM || trials) {
 			planning->task = heddle_pool_at(&place);
 			planning->key = key;
@@ -1315,8 +1303,6 @@ bool ready_plan_make(struct ready_requester *requester)
 	                            .now_us = requester->now_us};
 
 	plan(&planning);
-	if (planning.wait_us > 0)
-		requester->look_at_us = requester->now_us + planning.wait_us;
 	return !planning.given_way;
 }
 
