@@ -444,13 +444,80 @@ static void test_failed(void **state)
 	}
 }
 
+/* ---- a device that fails ---- */
+
+enum { GROUPS = 1024 };
+
+/* A launch on the devices of a set (a bit each), which are thought to share a bus, so that no split
+ * promises anything. In truth one split takes half the time of a device.
+ * @param together the devices of that split
+ * @return the devices that computed it */
+static unsigned launch_thought(struct kernel_choice *choice, unsigned set, unsigned together)
+{
+	static const double us[] = {16, 12, 10, 11};
+	struct sharing sharing = {.problem = {.groups = GROUPS, .nbuses = 1}};
+	struct split_problem *problem = &sharing.problem;
+	unsigned computed = 0, arm;
+	double predicted_us;
+
+	problem->in.per_group = 1000;
+	for (unsigned number = 0; number < sizeof(us) / sizeof(us[0]); number++) {
+		unsigned d = problem->ndevices;
+
+		if (!(set >> number & 1))
+			continue;
+		sharing.numbers[d] = number;
+		problem->devices[d].part_us = 60;
+		problem->devices[d].table =
+		    (struct kernel_table){2, {{1, us[number] / GROUPS}, {GROUPS, us[number]}}};
+		split_bus_join(problem, d, 0, 10000, 10000);
+		problem->ndevices++;
+	}
+	arm = kernel_choice_make(choice, &sharing, 1, true, 1, &predicted_us);
+	for (unsigned d = 0; d < problem->ndevices; d++)
+		computed |= (unsigned)(sharing.share[d] > 0) << sharing.numbers[d];
+	bandit_measured(&choice->arms, &kernel_arms_rules, arm,
+	                computed == together        ? 56
+	                : computed & (computed - 1) ? 118
+	                                            : predicted_us);
+	return computed;
+}
+
+/* A set of devices that was tried is not tried again, though a device fails that computes nothing.
+ */
+static void test_failed_unused(void **state)
+{
+	struct kernel_choice choice = {0};
+	unsigned before = 0, after = 0;
+
+	for (int i = 0; i < 1000; i++)
+		before += launch_thought(&choice, 0xf, 0xc) == 0xe;
+	for (int i = 0; i < 1000; i++)
+		after += launch_thought(&choice, 0xe, 0xc) == 0xe;
+	assert_int_equal(before, 1);
+	assert_int_equal(after, 0);
+}
+
+/* If the device fails that computes all, the linear split of the others is tried. */
+static void test_failed_best(void **state)
+{
+	struct kernel_choice choice = {0};
+	unsigned computed = 0;
+
+	for (int i = 0; i < 20; i++)
+		launch_thought(&choice, 0xf, 0);
+	assert_int_equal(choice.arms.best, 2);
+	for (int i = 0; i < 1000; i++)
+		computed = launch_thought(&choice, 0xb, 0xb);
+	assert_int_equal(computed, 0xb);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_fixed_cost),
-	    cmocka_unit_test(test_two_alike),
-	    cmocka_unit_test(test_failed),
-	    cmocka_unit_test(test_drawn),
+	    cmocka_unit_test(test_fixed_cost),  cmocka_unit_test(test_two_alike),
+	    cmocka_unit_test(test_failed),      cmocka_unit_test(test_failed_unused),
+	    cmocka_unit_test(test_failed_best), cmocka_unit_test(test_drawn),
 	};
 
 	srand48(test_seed());

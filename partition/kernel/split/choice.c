@@ -16,6 +16,8 @@
 #define CANDIDATE_LOST 1.1
 /* Launches of the best arm before others than the estimates' splits are tried. */
 enum { SEEK_AFTER = 5 };
+/* The linear split among sets of devices that were tried. */
+#define LINEAR (1u << SPLIT_MAXDEVICES)
 
 /* Whether several devices have a share. */
 static bool is_shared(const struct split_problem *problem, const size_t *share)
@@ -192,21 +194,32 @@ static void tried_add(struct kernel_choice *choice, unsigned set)
 		choice->tried[choice->ntried++] = set;
 }
 
+/* A set of a problem's devices by their numbers in the kernel, which do not change if one fails. */
+static unsigned set_numbers(const struct sharing *sharing, unsigned set)
+{
+	unsigned numbers = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		numbers |= (set >> d & 1) << sharing->numbers[d];
+	return numbers;
+}
+
 /* What sharing costs was measured of other splits, and by devices that slowed each other down. So
  * the linear split and the sets of one device more or less than the best arm has are tried once, if
  * they are faster where sharing costs nothing. @return whether there is one */
-static bool trial_find(struct kernel_choice *choice, const struct split_problem *problem,
+static bool trial_find(struct kernel_choice *choice, const struct sharing *sharing,
                        const size_t *best, double best_us, size_t *share, double *us)
 {
+	const struct split_problem *problem = &sharing->problem;
 	struct split_problem hopeful;
 	unsigned set = 0, found = 0;
 
 	for (unsigned d = 0; d < problem->ndevices; d++)
 		set |= (unsigned)(best[d] > 0) << d;
-	tried_add(choice, set);
+	tried_add(choice, set_numbers(sharing, set));
 	split_hopeful(problem, &hopeful);
-	if (!is_tried(choice, 0)) {
-		tried_add(choice, 0);
+	if (!is_tried(choice, LINEAR)) {
+		tried_add(choice, LINEAR);
 		*us = split_decide(&hopeful, SPLIT_LINEAR, share);
 		if (*us < best_us)
 			return true;
@@ -217,7 +230,7 @@ static bool trial_find(struct kernel_choice *choice, const struct split_problem 
 		size_t by_other[SPLIT_MAXDEVICES];
 		double other_us;
 
-		if (!(other & (other - 1)) || is_tried(choice, other))
+		if (!(other & (other - 1)) || is_tried(choice, set_numbers(sharing, other)))
 			continue;
 		other_us = split_among(&hopeful, other, by_other);
 		if (other_us >= *us)
@@ -227,7 +240,7 @@ static bool trial_find(struct kernel_choice *choice, const struct split_problem 
 		found = other;
 	}
 	if (found)
-		tried_add(choice, found);
+		tried_add(choice, set_numbers(sharing, found));
 	return found && *us < best_us;
 }
 
@@ -266,7 +279,7 @@ static void candidate_seek(struct kernel_choice *choice, const struct sharing *s
 	if (!isinf(choice->candidate_us) || !choice->cut || choice->arms.arms[arm].n < SEEK_AFTER)
 		return;
 	arm_share(choice, sharing, arm, best);
-	if (!trial_find(choice, problem, best, best_us, share, &us)) {
+	if (!trial_find(choice, sharing, best, best_us, share, &us)) {
 		memcpy(share, best, sizeof(share));
 		if (!near_find(choice, problem, best_us, share, &us))
 			return;

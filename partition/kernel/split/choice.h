@@ -20,9 +20,10 @@ struct kernel_choice {
 	double held[SPLIT_MAXDEVICES]; /**< and the bytes of what is read that they held */
 	size_t share[SPLIT_MAXDEVICES], candidate[SPLIT_MAXDEVICES]; /**< in use; perhaps better */
 	double shared_us, candidate_us; /**< predicted; INFINITY: none */
-	unsigned ntried,
-	    tried[KERNEL_TRIED]; /**< sets of devices, a bit each; 0: the linear split */
-	unsigned drawn;          /**< where random numbers are */
+	/** Sets of devices that were tried, a bit for each number; SPLIT_MAXDEVICES: the linear
+	 * split. */
+	unsigned ntried, tried[KERNEL_TRIED];
+	unsigned drawn; /**< where random numbers are */
 };
 
 /** The problem of splitting a launch among the devices that may take part, and its solution. */
