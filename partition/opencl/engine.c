@@ -141,6 +141,14 @@ static void engine_tell(void)
 		pthread_cond_signal(&engine.work);
 }
 
+/* Has the engine's own thread wait for commands whose ends the program wants to be told. The mutex
+ * is held. */
+static void engine_wake(void)
+{
+	thread_start(&engine.worker, engine_serve);
+	pthread_cond_signal(&engine.work);
+}
+
 /* ---- the program's functions ---- */
 
 static void *callbacks_serve(void *unused)
@@ -202,12 +210,17 @@ cl_int event_call(struct event *event, cl_int state,
 		;
 	*end = callback;
 	callbacks_send(event);
-	if (event_passed(event)) {
-		thread_start(&engine.worker, engine_serve);
-		pthread_cond_signal(&engine.work);
-	}
+	if (event_passed(event))
+		engine_wake();
 	pthread_mutex_unlock(&engine.mutex);
 	return CL_SUCCESS;
+}
+
+void engine_watch(void)
+{
+	pthread_mutex_lock(&engine.mutex);
+	engine_wake();
+	pthread_mutex_unlock(&engine.mutex);
 }
 
 /* ---- events ---- */
@@ -464,9 +477,8 @@ static bool engine_step(bool any)
 		passed_add(event);
 		if (event->flushed)
 			real->clFlush(event->queue->home);
-		/* It waits for commands whose ends functions of the program wait for. */
-		if (event->callbacks)
-			pthread_cond_signal(&engine.work);
+		if (passed_wanted(event))
+			engine_wake();
 		if (event->look)
 			passed_look(event->queue);
 		engine_tell();

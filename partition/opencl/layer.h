@@ -148,6 +148,8 @@ struct memory {
 	unsigned nmaps;
 	struct destructor *destructors;
 	unsigned owned; /**< references of the program's own */
+	atomic_bool
+	    awaited; /**< it has none any more, and wants to be told when the memory is freed */
 };
 
 struct program {
@@ -309,6 +311,8 @@ static inline unsigned char *memory_host(const struct memory *memory)
 	return memory->whole->host + memory->offset;
 }
 void memory_release(struct memory *memory);
+/** Whether passed_wanted() may be true for memory: some is used that nobody owns. */
+bool memories_awaited(void);
 /** New memory without a real one. @return NULL: no memory of the host's */
 struct memory *memory_make(struct context *context, cl_mem_flags flags, size_t bytes);
 /** Hands new memory out, or frees it because of an error. */
@@ -382,6 +386,8 @@ cl_int queue_finish(struct queue *queue);
 cl_int queue_flush(struct queue *queue);
 void queue_release(struct queue *queue);
 void context_release(struct context *context);
+/** Has somebody wait for the commands that passed_wanted() tells of. */
+void engine_watch(void);
 /** Lets the command under way end, and begins no other one.
  * @return whether nothing is under way */
 bool engine_stop(void);
@@ -408,7 +414,10 @@ struct event *passed_known(const struct queue *queue);
 
 /** One of the commands that home has; NULL: it has none. */
 struct event *passed_first(void);
-/** One of them whose end the program wants to be told; NULL: there is none. */
+/** Whether the program wants to be told when a command has ended, or when memory is freed that the
+ * command uses. */
+bool passed_wanted(const struct event *event);
+/** One of the commands that home has of which that holds; NULL: there is none. */
 struct event *passed_watched(void);
 /** Fills in what home has to wait for before a command, and whether it is time for a look.
  * @return CL_OUT_OF_HOST_MEMORY */

@@ -302,8 +302,18 @@ void memories_forget(void)
 	pthread_mutex_unlock(&known_mutex);
 }
 
+/* Memory that is still used, though the program has let go of it and waits for its end. */
+static atomic_uint nawaited;
+
+bool memories_awaited(void)
+{
+	return atomic_load_explicit(&nawaited, memory_order_relaxed);
+}
+
 static void memory_free(struct memory *memory)
 {
+	if (memory->awaited)
+		atomic_fetch_sub_explicit(&nawaited, 1, memory_order_relaxed);
 	while (memory->maps) {
 		struct map *map = memory->maps;
 
@@ -512,15 +522,23 @@ static cl_int CL_API_CALL memory_retain(cl_mem id)
 static cl_int CL_API_CALL memory_release_call(cl_mem id)
 {
 	struct memory *memory = layer_object(id, MEMORY);
+	bool last;
 
 	if (!memory)
 		return real->clReleaseMemObject(id);
+	last = !__atomic_sub_fetch(&memory->owned, 1, __ATOMIC_RELAXED);
 	/* A part's memory goes with the whole. */
-	if (!__atomic_sub_fetch(&memory->owned, 1, __ATOMIC_RELAXED) &&
-	    !__atomic_load_n(&memory->whole->owned, __ATOMIC_RELAXED) &&
+	if (last && !__atomic_load_n(&memory->whole->owned, __ATOMIC_RELAXED) &&
 	    memory_bytes(memory->whole) >= HURRY_BYTES)
 		passed_hurry();
+	last = last && memory->destructors;
+	if (last) {
+		memory->awaited = true;
+		atomic_fetch_add_explicit(&nawaited, 1, memory_order_relaxed);
+	}
 	memory_release(memory);
+	if (last && memories_awaited())
+		engine_watch();
 	return CL_SUCCESS;
 }
 

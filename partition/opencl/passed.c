@@ -24,11 +24,30 @@ struct event *passed_first(void)
 	return queues ? queues->passed : NULL;
 }
 
+static bool is_awaited(const struct memory *memory)
+{
+	return memory && (memory->awaited || memory->whole->awaited);
+}
+
+bool passed_wanted(const struct event *event)
+{
+	const struct launch *launch = event->launch;
+	bool wanted = event->callbacks;
+
+	if (wanted || !memories_awaited())
+		return wanted;
+	for (unsigned m = 0; m < 2; m++)
+		wanted = wanted || is_awaited(event->memory[m]);
+	for (cl_uint a = 0; launch && a < launch->kernel->narguments; a++)
+		wanted = wanted || is_awaited(launch->arguments[a].memory);
+	return wanted;
+}
+
 struct event *passed_watched(void)
 {
 	for (struct queue *queue = queues; queue; queue = queue->next)
 		for (struct event *event = queue->passed; event; event = event->next)
-			if (event->callbacks)
+			if (passed_wanted(event))
 				return event;
 	return NULL;
 }

@@ -1292,6 +1292,42 @@ static void test_beside(void)
 	clReleaseKernel(scale);
 }
 
+/* A program that calls nothing any more is told that memory is freed, when the commands that use it
+ * have ended. Some begin after the program has let go of it. */
+static void test_told(void)
+{
+	cl_kernel scale = kernel("scale");
+	cl_int by = 3, error;
+	int destroyed = 0;
+
+	set(scale, 1, sizeof(by), &by);
+	for (int held = 0; held < 2; held++) {
+		cl_event go = held ? clCreateUserEvent(context, &error) : NULL;
+		cl_mem ma = buffer(CL_MEM_READ_WRITE, N, NULL), small;
+		size_t global = N;
+
+		OK(clSetMemObjectDestructorCallback(ma, gone, &destroyed));
+		set(scale, 0, sizeof(ma), &ma);
+		OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &global, NULL, held,
+		                          held ? &go : NULL, NULL));
+		OK(clFlush(queue));
+		small = buffer(CL_MEM_READ_WRITE, N, NULL);
+		set(scale, 0, sizeof(small), &small);
+		clReleaseMemObject(ma);
+		clReleaseMemObject(small);
+		if (held)
+			OK(clSetUserEventStatus(go, CL_COMPLETE));
+		for (int i = 0; i < 5000 && __atomic_load_n(&destroyed, __ATOMIC_ACQUIRE) <= held;
+		     i++)
+			usleep(1000);
+		CHECK(__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE) == held + 1);
+		if (held)
+			clReleaseEvent(go);
+	}
+	OK(clFinish(queue));
+	clReleaseKernel(scale);
+}
+
 /* Copies through the mapping of a buffer in memory that the driver is to pin, which a kernel
  * computes on afterwards. */
 static void test_pinned(void)
@@ -1726,7 +1762,7 @@ static const struct {
     {"short", test_short},         {"large", test_large},
     {"pinned", test_pinned},       {"retained", test_retained},
     {"beside", test_beside},       {"each", test_each},
-    {"limits", test_limits},
+    {"limits", test_limits},       {"told", test_told},
 };
 
 static bool begin(void)
