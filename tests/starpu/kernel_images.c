@@ -439,6 +439,65 @@ static void one_image_twice(void **state)
 	}
 }
 
+/* A kernel for images of any format asks for it. Devices agree about it, for each has the format
+ * that the program gave. */
+static void any_format(void **state)
+{
+	static const char source[] =
+	    "kernel void add(read_only image2d_t from, write_only image2d_t to, int n)\n"
+	    "{ int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+	    "  int type = get_image_channel_data_type(from);\n"
+	    "  if (type == CLK_FLOAT)\n"
+	    "    write_imagef(to, at, read_imagef(from, at) + (float4)(n));\n"
+	    "  else if (type == CLK_UNSIGNED_INT8)\n"
+	    "    write_imageui(to, at, read_imageui(from, at) + (uint4)(n));\n"
+	    "  else if (get_image_channel_order(from) == CLK_RGBA)\n"
+	    "    write_imagei(to, at, read_imagei(from, at) + (int4)(n)); }\n";
+	static const unsigned any[] = {CL_FLOAT, CL_UNSIGNED_INT8, CL_SIGNED_INT32};
+	struct heddle_kernel given = {.source = source,
+	                              .name = "add",
+	                              .dimensions = 2,
+	                              .global = {32, 32},
+	                              .local = {8, 8},
+	                              .narguments = 3};
+	struct heddle_kernel_access accesses[3];
+	const char *refusal;
+	int n = 5;
+
+	for (int i = 0; i < 3 * LAUNCHES; i++) {
+		struct heddle_kernel_image from = {
+		    .width = 32, .height = 32, .order = CL_RGBA, .type = any[i % 3]};
+		struct heddle_kernel_image to = from;
+
+		from.pixels = pixels[0];
+		to.pixels = pixels[1];
+		for (int p = 0; p < 4 * 32 * 32; p++)
+			if (i % 3 == 0)
+				((float *)pixels[0])[p] = lrand48() % 100;
+			else if (i % 3 == 1)
+				((uint8_t *)pixels[0])[p] = lrand48() % 100;
+			else
+				pixels[0][p] = lrand48() % 100 - 50;
+		memset(pixels[1], 0, sizeof(pixels[1]));
+		given.arguments[0] = image_argument(&from, STARPU_R, false);
+		given.arguments[1] = image_argument(&to, STARPU_W, false);
+		given.arguments[2] = (struct heddle_kernel_argument){
+		    .type = HEDDLE_KERNEL_VALUE, .pointer = &n, .bytes = sizeof(n)};
+		assert_int_equal(heddle_kernel_run(&given, NULL), 0);
+		for (int p = 0; p < 4 * 32 * 32; p++)
+			assert_true(i % 3 == 0
+			                ? ((float *)pixels[1])[p] == ((float *)pixels[0])[p] + n
+			            : i % 3 == 1
+			                ? ((uint8_t *)pixels[1])[p] == ((uint8_t *)pixels[0])[p] + n
+			                : pixels[1][p] == pixels[0][p] + n);
+	}
+	if (access(getenv("HEDDLE_ANALYSE"), X_OK))
+		return;
+	assert_int_equal(heddle_kernel_classes(&given, accesses, &refusal), 0);
+	assert_null(refusal);
+	assert_string_equal(accesses[1].write, "SLAB");
+}
+
 /* Images that are written by a function, or by a call that has one of several, reach the host. */
 static void written_nobody_knows_where(void **state)
 {
@@ -495,6 +554,7 @@ int main(void)
 	    cmocka_unit_test(they_are_split),
 	    cmocka_unit_test(nonsense_is_refused),
 	    cmocka_unit_test(one_image_twice),
+	    cmocka_unit_test(any_format),
 	    cmocka_unit_test(written_nobody_knows_where),
 	    cmocka_unit_test(unsuitable_images_are_refused),
 	    cmocka_unit_test(read_and_written),

@@ -114,9 +114,9 @@ static const char *const names[] = {
     "isunordered", "length", "mix", "normalize", "radians", "select", "sign", "signbit",
     "smoothstep", "step",
     /* images */
-    "get_image_array_size", "get_image_depth", "get_image_dim", "get_image_height",
-    "get_image_width", "read_imagef", "read_imagei", "read_imageui", "write_imagef", "write_imagei",
-    "write_imageui",
+    "get_image_array_size", "get_image_channel_data_type", "get_image_channel_order",
+    "get_image_depth", "get_image_dim", "get_image_height", "get_image_width", "read_imagef",
+    "read_imagei", "read_imageui", "write_imagef", "write_imagei", "write_imageui",
     /* vectors, synchronisation of work-groups, copies */
     "async_work_group_copy", "async_work_group_strided_copy", "barrier", "mem_fence", "prefetch",
     "read_mem_fence", "shuffle", "shuffle2", "wait_group_events", "work_group_all",
