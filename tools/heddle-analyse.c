@@ -255,7 +255,10 @@ static int made_names_check(const char *path, char *const *options, int noptions
 		status = output ? 0 : UNCLEAR;
 	}
 	if (output && kernel_pasted_unknown(output, source, name, sizeof(name))) {
-		fprintf(stderr, "heddle-analyse: it makes the name %s of parts\n", name);
+		if (!strcmp(name, PASTED_TEXT))
+			fputs("heddle-analyse: it makes a text of code (#)\n", stderr);
+		else
+			fprintf(stderr, "heddle-analyse: it makes the name %s of parts\n", name);
 		status = INDEX_MAKES_NAME;
 	}
 	free(source);

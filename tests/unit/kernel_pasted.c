@@ -36,6 +36,9 @@ static void texts(void **state)
 	     "#endif\n#endif\n#endif\n#ifdef A\n;heddle_condition( B);\n" SHOWN(
 	         "if B") "#if B\n#endif\n#elif C\n#elif D\n#endif\n;heddle_condition( "
 	                 "E);\n" SHOWN("if E") "#if E"},
+	    /* No text is made of code. */
+	    {"#define S( x, y) a # x\n# define T ## a\n#define  U(x, ...) (b ## # x) /* # */\nT",
+	     "#define S( x, y) heddle_text\n# define T ## a\n#define U(x, ...) heddle_text\nT"},
 	    /* Pragmas about names fail. */
 	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n",
 	     ";(  );\nz\n#pragma push_macro( )\n"},
@@ -134,6 +137,7 @@ static void left(void **state)
 	assert_true(
 	    kernel_pasted_unknown("__X", "int x;\n#line 1\n#undef __X\n", name, sizeof(name)));
 	assert_true(kernel_pasted_unknown("heddle_has_x", source, name, sizeof(name)));
+	assert_true(kernel_pasted_unknown("x = heddle_text;", source, name, sizeof(name)));
 }
 
 /* Functions' names that became part of others. */

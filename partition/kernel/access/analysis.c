@@ -385,7 +385,7 @@ static void failed(int error, char why[KERNEL_WHY])
 	case -ENOTSUP:
 		snprintf(why, KERNEL_WHY,
 		         "devices may compile different code, since its source makes a name of "
-		         "parts that compilers may define");
+		         "parts that compilers may define, or a text of code");
 		break;
 	case -ETIMEDOUT:
 		snprintf(why, KERNEL_WHY, "that takes longer than %d s (HEDDLE_ANALYSE_LIMIT)",

@@ -12,6 +12,7 @@
 
 #include "partition/kernel/access/conditions.h"
 #include "partition/kernel/access/options.h"
+#include "partition/kernel/access/pasted.h"
 #include "partition/kernel/access/source_text.h"
 
 /* ---- names ---- */
@@ -105,13 +106,9 @@ static bool is_unclear(const char *name, size_t length)
 /* Macros of what stands in front of a source (partition/kernel/access/ndrange.h). */
 static bool is_own(const char *name)
 {
-	static const char *const beginnings[] = {"HEDDLE_DIMENSIONS",
-	                                         "HEDDLE_GROUPS_",
-	                                         "HEDDLE_OFFSET_",
-	                                         "HEDDLE_STATIC",
-	                                         "heddle_has_",
-	                                         "heddle_unclear_",
-	                                         NULL};
+	static const char *const beginnings[] = {
+	    "HEDDLE_DIMENSIONS", "HEDDLE_GROUPS_",  "HEDDLE_OFFSET_", "HEDDLE_STATIC",
+	    "heddle_has_",       "heddle_unclear_", PASTED_TEXT,      NULL};
 
 	return begins_with_any(name, beginnings);
 }
@@ -636,17 +633,6 @@ static bool defines_unused(const struct walk *walk, const char *word, size_t n, 
 	       is_unused(walk, name, source_name_length(name), &names);
 }
 
-/* Whether a definition makes a text of an argument (`#x`). Compilers' own macros may be in it. */
-static bool makes_text(const char *definition)
-{
-	for (const char *at = definition; *at && *at != '\n'; at++) {
-		if (at[0] == '#' && at[1] != '#')
-			return true;
-		at += *at == '#';
-	}
-	return false;
-}
-
 /* Macros that are followed from one that makes a text, which mostly only messages need. */
 enum { TEXT_NAMES = 32 };
 
@@ -675,8 +661,9 @@ static int directive_ask(struct walk *walk, const struct group *group, const cha
 	    (source_is_word(word, n, "pragma") && is_idle_pragma(word + n)))
 		return 0;
 	if (source_is_word(word, n, "define")) {
-		if (makes_text(word))
-			return defines_unused(walk, word, n, TEXT_NAMES)
+		/* Where names are made of parts the preprocessor tells (kernel_pasted_text()). */
+		if (source_makes_text(word))
+			return walk->pastes || defines_unused(walk, word, n, TEXT_NAMES)
 			           ? 0
 			           : refuse_text(walk, "it has", TEXT);
 		word = source_skip_blanks(word + n);
@@ -792,7 +779,7 @@ static int definitions_ask(struct walk *walk)
 
 		if (source_has_trigraphs(definition) || source_has_odd_characters(definition))
 			status = refuse_text(walk, "its options have", ODD);
-		else if (makes_text(definition))
+		else if (source_makes_text(definition))
 			status = refuse_text(walk, "its options have", TEXT);
 		else if (is_ours(definition) || is_used_by_ours(definition, n))
 			status = refuse(walk, "options define", definition, n);

@@ -118,6 +118,18 @@ static void pragma_show(FILE *out, const char *word)
 	rest_show(out, "", word + n);
 }
 
+/* Prints the definition of a macro that makes a text, which compilers may make in other ways. */
+static void text_macro_show(FILE *out, const char *define)
+{
+	const char *name = source_skip_blanks(define + strlen("define")),
+	           *end = name + source_name_length(name);
+
+	if (*end == '(')
+		end += strcspn(end, ")\n");
+	fprintf(out, "#define %.*s%s " PASTED_TEXT "\n", (int)(end - name), name,
+	        *end == ')' ? ")" : "");
+}
+
 /* Prints a line. One that ends the compilation, which tells where that is in the source, is left
  * out. Pragmas about names lack what stood in quotes, and the preprocessor fails. */
 static void line_show(FILE *out, const char *line)
@@ -136,7 +148,10 @@ static void line_show(FILE *out, const char *line)
 			return;
 		}
 	}
-	fprintf(out, "%.*s", (int)(source_next_line(line) - line), line);
+	if (word && source_is_word(word, n, "define") && source_makes_text(word))
+		text_macro_show(out, word);
+	else
+		fprintf(out, "%.*s", (int)(source_next_line(line) - line), line);
 }
 
 /* A question about functions that compilers have. */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Names that a source makes of parts (`a##b`), which it does not have as a whole. A preprocessor
- * tells them: where one that compilers may define is left, devices may compile different code.
+ * tells them: where one that compilers may define is left, devices may compile different code. So
+ * they may where a text of code is left (`#x`).
  */
 #ifndef HEDDLE_KERNEL_PASTED_H
 #define HEDDLE_KERNEL_PASTED_H
@@ -13,8 +14,12 @@
 /** Whether a text may make names of parts. */
 bool kernel_pastes(const char *text);
 
+/** Stands for a text of code as if it were a name. No source may have such a name. */
+#define PASTED_TEXT "heddle_text"
+
 /** A source for a preprocessor whose output has all names that its compilers look at: what
- * conditions say stands in front of them as code, too, and what pragmas say instead of them.
+ * conditions say stands in front of them as code, too, and what pragmas say instead of them. Macros
+ * that make a text of code make PASTED_TEXT.
  * @param source begins with the answers to the names that are asked, up to `#line 1`
  * @return to be freed; NULL: no memory */
 char *kernel_pasted_text(const char *source);
@@ -29,8 +34,8 @@ char *kernel_pasted_text(const char *source);
 char *kernel_pasted_prologue(const char *macros, const char *source,
                              bool (*is_function)(const char *name, size_t length));
 
-/** Looks for a name that compilers may define and nobody was asked for, and for one that is made of
- * a function's name, which a macro may change.
+/** Looks for a name that compilers may define and nobody was asked for, for one that is made of a
+ * function's name, which a macro may change, and for PASTED_TEXT.
  * @param output the preprocessor's, without marks of lines
  * @param source as for kernel_pasted_text()
  * @param[out] name set where there is one; cut where it does not fit

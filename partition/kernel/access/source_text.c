@@ -145,6 +145,16 @@ const char *source_next_line(const char *line)
 	return end ? end + 1 : line + strlen(line);
 }
 
+bool source_makes_text(const char *definition)
+{
+	for (const char *at = definition; *at && *at != '\n'; at++) {
+		if (at[0] == '#' && at[1] != '#')
+			return true;
+		at += *at == '#';
+	}
+	return false;
+}
+
 const char *source_skip_blanks(const char *text)
 {
 	return text + strspn(text, " \t\v\f");

@@ -49,6 +49,10 @@ const char *source_skip_blanks(const char *text);
 /** The word of a directive on a line without comments, and its length; NULL: the line has none. */
 const char *source_directive(const char *line, size_t *length);
 
+/** Whether a macro's definition makes a text of an argument (`#x`). Compilers' own macros may be in
+ * it. */
+bool source_makes_text(const char *definition);
+
 /** Makes pragmas that ask for loops to be unrolled unknown ones, and blanks of operators that do.
  */
 void source_unrolling_blank(char *text);
