@@ -54,22 +54,32 @@ static int path_make(struct heddle_log *log, const char *given)
 	return length < (int)sizeof(log->path) ? 0 : -ENAMETOOLONG;
 }
 
+/* Says once what is wrong with a variable's file, until that is other: programs write it often. */
+static int outcome(const struct heddle_log *log, const char *path, int status)
+{
+	static atomic_int said[HEDDLE_NVARIABLES];
+
+	if (atomic_exchange(&said[log->id], status) == status || !status)
+		return status;
+	return heddle_refuse(status, "%s: %s: %s", log->variable, path,
+	                     status == -EINVAL ? "lines are missing" : strerror(-status));
+}
+
 int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const char *header)
 {
 	const char *given = heddle_variable_text(variable);
 	unsigned runs = ranks.runs;
 	bool torn;
 
-	*log = (struct heddle_log){.variable = heddle_variable_table[variable].name,
+	*log = (struct heddle_log){.id = variable,
+	                           .variable = heddle_variable_table[variable].name,
 	                           .rank = runs ? ranks.rank : -1,
 	                           .run = runs};
 	if (path_make(log, given))
-		return heddle_refuse(-ENAMETOOLONG, "%s: %s: %s", log->variable, given,
-		                     strerror(ENAMETOOLONG));
+		return outcome(log, given, -ENAMETOOLONG);
 	log->file = fopen(log->path, "a+e");
 	if (!log->file)
-		return heddle_refuse(-errno, "%s: %s: %s", log->variable, log->path,
-		                     strerror(errno));
+		return outcome(log, log->path, -errno);
 	while (flock(fileno(log->file), LOCK_EX) && errno == EINTR)
 		;
 	/* A process that was killed, or a full disk, has left half a line. */
@@ -98,8 +108,7 @@ int heddle_log_close(struct heddle_log *log)
 	heddle_numbers_end(&log->numbers);
 	errno = 0;
 	/* The lock goes with the file, when the last line is in it. */
-	if (fclose(log->file) || failed)
-		return heddle_refuse(errno ? -errno : -EINVAL, "%s: %s: %s", log->variable,
-		                     log->path, errno ? strerror(errno) : "lines are missing");
-	return 0;
+	if (!fclose(log->file) && !failed)
+		return outcome(log, log->path, 0);
+	return outcome(log, log->path, errno ? -errno : -EINVAL);
 }

@@ -19,7 +19,8 @@
 
 struct heddle_log {
 	FILE *file;
-	const char *variable;
+	enum heddle_variable id;
+	const char *variable; /* its name */
 	char path[PATH_MAX];
 	int rank; /* -1: the program is not one of several ranks */
 	unsigned run;
@@ -42,14 +43,14 @@ double heddle_log_first_zero(double begin_us);
  * mix. Until heddle_log_close() this thread prints numbers with a point.
  * @param variable names the file
  * @param header the first line of a file that is empty, without its end and a rank's fields
- * @return 0; -errno after a message */
+ * @return 0; -errno after a message, which comes once until something else is wrong */
 int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const char *header);
 
 /** Ends a line. */
 void heddle_log_line_end(struct heddle_log *log);
 
 /** Writes what was printed to log->file, all of it before anybody else's.
- * @return 0; -errno after a message when not all could be written */
+ * @return 0; -errno after a message, as heddle_log_open(), when not all could be written */
 int heddle_log_close(struct heddle_log *log);
 
 #endif

@@ -154,15 +154,30 @@ static void test_ranks(void **state)
 	rmdir(folder);
 }
 
+/* Programs write a log after each run: what is wrong with it is said once. */
 static void test_what_cannot_be_written(void **state)
 {
+	int standard = dup(STDERR_FILENO), pipes[2];
 	struct heddle_log log;
+	char said[512] = "";
 
-	setenv("HEDDLE_TILE_LOG", "/nonexistent/folder/file", 1);
-	assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), -ENOENT);
-	setenv("HEDDLE_TILE_LOG", "/dev/full", 1);
-	assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), 0);
-	assert_int_equal(heddle_log_close(&log), -ENOSPC);
+	assert_int_equal(pipe(pipes), 0);
+	dup2(pipes[1], STDERR_FILENO);
+	for (int i = 0; i < 3; i++) {
+		setenv("HEDDLE_TILE_LOG", "/nonexistent/folder/file", 1);
+		assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a"), -ENOENT);
+	}
+	for (int i = 0; i < 3; i++) {
+		setenv("HEDDLE_TILE_LOG", "/dev/full", 1);
+		assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), 0);
+		assert_int_equal(heddle_log_close(&log), -ENOSPC);
+	}
+	dup2(standard, STDERR_FILENO);
+	assert_true(read(pipes[0], said, sizeof(said) - 1) > 0);
+	assert_string_equal(said,
+	                    "heddle: HEDDLE_TILE_LOG: /nonexistent/folder/file: No such file or "
+	                    "directory\nheddle: HEDDLE_TILE_LOG: /dev/full: No space left on "
+	                    "device\n");
 	/* The last lines may fit where earlier ones did not. */
 	assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), 0);
 	fflush(log.file);
