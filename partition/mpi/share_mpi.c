@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "partition/common/workers_starpu.h"
 #include "partition/mpi/node_private.h"
+#include "support/message.h"
 #include "support/variables.h"
 
 /* The longest array that is distributed says where iterations are at home.
@@ -145,9 +147,51 @@ static void steals_begin(struct node *node, const struct mpi_claims_problem *of)
 		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
 }
 
-int node_share_begin(struct node *node)
+/* Ranks take what loops take, but steal instead of tasks. */
+static int strategy_check(const char *given)
+{
+	const struct heddle_strategy_info *const *known = heddle_strategies();
+	size_t length = strcspn(given, ":"), used = 0;
+	char names[512] = "";
+
+	for (; *known && used < sizeof(names); known++) {
+		if (strlen((*known)->name) == length && !strncmp((*known)->name, given, length))
+			return 0;
+		used += snprintf(names + used, sizeof(names) - used, " %s", (*known)->name);
+	}
+	if (!strncmp(given, "steal:", length + 1))
+		return heddle_refuse(-EINVAL, "HEDDLE_NODE_STRATEGY=%s: steal has no parameters",
+		                     given);
+	return heddle_refuse(-EINVAL,
+	                     "HEDDLE_NODE_STRATEGY: \"%.*s\" is not a block strategy, or steal. "
+	                     "There are steal%s",
+	                     (int)length, given, names);
+}
+
+static int claims_begin(struct node *node, struct mpi_claims_problem *problem)
 {
 	struct blocks_memory **memory;
+	int status = 0;
+
+	if (!strcmp(problem->strategy, "steal"))
+		problem->strategy = "hdss";
+	else
+		status = strategy_check(problem->strategy);
+	if (status)
+		return status;
+	problem->moved = &node->memory->moved;
+	memory = memory_of(node);
+	if (memory)
+		problem->memory = *memory;
+	status = mpi_claims_create(problem, &node->share.claims);
+	/* A parameter is wrong, which a message has said. */
+	if (status == -EINVAL)
+		heddle_refuse(status, "HEDDLE_NODE_STRATEGY=%s cannot be used", problem->strategy);
+	return status;
+}
+
+int node_share_begin(struct node *node)
+{
 	struct mpi_claims_problem problem = {
 	    .strategy = heddle_variable_text(HEDDLE_VARIABLE_NODE_STRATEGY),
 	    .n = node->loop->n,
@@ -168,17 +212,10 @@ int node_share_begin(struct node *node)
 	if (homes_find(node, homes))
 		problem.homes = homes;
 	node->steals = node->steals && stays_at_home(node, problem.homes);
-	if (node->steals) {
+	if (node->steals)
 		steals_begin(node, &problem);
-	} else if (!node->rank) {
-		if (!strcmp(problem.strategy, "steal"))
-			problem.strategy = "hdss";
-		problem.moved = &node->memory->moved;
-		memory = memory_of(node);
-		if (memory)
-			problem.memory = *memory;
-		status = mpi_claims_create(&problem, &node->share.claims);
-	}
+	else if (!node->rank)
+		status = claims_begin(node, &problem);
 	free(homes);
 	return status;
 }

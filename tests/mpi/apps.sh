@@ -139,7 +139,14 @@ for strategy in static css:chunk=1000 gss hdss; do
 	expect 0 'verified' ranks 2 "$apps/blackscholes/blackscholes" --mpi --verify --reps 1
 done
 HEDDLE_NODE_STRATEGY=best
-expect 2 '"best" is not a block strategy' ranks 2 "$apps/blackscholes/blackscholes" --mpi
+expect 2 'HEDDLE_NODE_STRATEGY: "best" is not a block strategy, or steal. There are steal hdss .* auto$' \
+	ranks 2 "$apps/blackscholes/blackscholes" --mpi
+HEDDLE_NODE_STRATEGY=tasks
+expect 2 'HEDDLE_NODE_STRATEGY: "tasks" is not' ranks 2 "$apps/blackscholes/blackscholes" --mpi
+HEDDLE_NODE_STRATEGY=steal:first=1
+expect 2 'steal:first=1: steal has no parameters' ranks 2 "$apps/blackscholes/blackscholes" --mpi
+HEDDLE_NODE_STRATEGY=css:first=1
+expect 2 'HEDDLE_NODE_STRATEGY=css:first=1 cannot be used' ranks 2 "$apps/blackscholes/blackscholes" --mpi
 unset HEDDLE_NODE_STRATEGY
 expect 0 'rank 3: 0 wrong' ranks 4 "$top_builddir/doc/examples/ranks"
 # Between an app and MPI: what Open MPI is told before it starts, an error of MPI, which MPI itself
