@@ -53,6 +53,7 @@ bin_heddle_bench_SOURCES = \
 	tools/bench/clusters.c \
 	tools/bench/clusters.h \
 	tools/bench/contenders.c \
+	tools/bench/costs.c \
 	tools/bench/figures.c \
 	tools/bench/irregular.c \
 	tools/bench/measure.c \

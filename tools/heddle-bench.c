@@ -99,6 +99,9 @@ static const struct option_row options[] = {
      PARSED(parse_program)},
     {"irregular", NULL, "compare strategies on simulated loops whose iterations cost differently",
      SETS(struct bench_settings, irregular, true)},
+    {"costs", "FILE",
+     "with --irregular: a loop whose iterations cost what FILE says, one number a line",
+     TEXT(struct bench_settings, costs)},
     {"clusters", NULL,
      "compare policies on simulated clusters whose nodes share an image's tiles; CSV",
      SETS(struct bench_settings, clusters, true)},
@@ -312,6 +315,10 @@ static int together_check(const struct bench_settings *settings)
 	for (size_t o = 0; kind && o < sizeof(others) / sizeof(*others); o++)
 		if (others[o].given && strcmp(others[o].name, kind))
 			return heddle_refuse(-EINVAL, "--%s: not with --%s", kind, others[o].name);
+	if (settings->costs && !settings->irregular)
+		return heddle_refuse(-EINVAL, "--costs: only with --irregular");
+	if (settings->costs && settings->size)
+		return heddle_refuse(-EINVAL, "--costs: not with --size");
 	return 0;
 }
 

@@ -253,6 +253,33 @@ check "fixed blocks are no worse than some" "$(awk '/^(mean|least)/ && $3 >= $2'
 HEDDLE_DEPTH=2 "$bench" --irregular --size 2000 --rounds 1 --reps 1 --contenders hdss |
 	cmp -s - "$work/table"
 check "two blocks under way are not one" $? 1
+# A loop whose costs are measured. Equal ones are the uniform loop, whatever their unit.
+yes 7.5 | head -n 2000 >"$work/costs"
+"$bench" --irregular --size 2000 --rounds 2 --reps 1 --contenders "hdss css:chunk=10" |
+	grep ' uniform ' | sed 's/uniform /costs   /' | sort | tr -s ' ' >"$work/table"
+"$bench" --irregular --costs "$work/costs" --rounds 2 --reps 1 --contenders "hdss css:chunk=10" |
+	grep ' costs ' | sort | tr -s ' ' | cmp - "$work/table"
+check "equal costs" $? 0
+check "rows of these" "$(wc -l <"$work/table")" 24
+# An iteration that costs all of the loop cannot be divided.
+{ yes 0 | head -n 999; echo 1; } >"$work/costs"
+"$bench" --irregular --costs "$work/costs" --rounds 1 --reps 1 --contenders css:chunk=1 >"$work/table"
+check "one dear iteration" "$(awk '/^16 costs 100ms/ { print $5 < 0.07 }' "$work/table")" 1
+for line in x '' -1 nan 1e16 '1 2'; do
+	printf '1\n%s\n' "$line" >"$work/costs"
+	message=$("$bench" --irregular --costs "$work/costs" 2>&1)
+	check "exit status of a cost of '$line'" $? 2
+	check "message of it" "$message" "heddle: $work/costs:2: \"$line\" is not a cost from 0 to 1e+15"
+done
+: >"$work/costs"
+message=$("$bench" --irregular --costs "$work/costs" 2>&1)
+check "message of a file without costs" "$message" "heddle: $work/costs: no cost"
+message=$("$bench" --irregular --costs "$work/none" 2>&1)
+check "message of costs that are nowhere" "$message" "heddle: $work/none: No such file or directory"
+message=$("$bench" --costs "$work/costs" 2>&1)
+check "message of costs alone" "$message" "heddle: --costs: only with --irregular"
+message=$("$bench" --irregular --size 5 --costs "$work/costs" 2>&1)
+check "message of costs and a size" "$message" "heddle: --costs: not with --size"
 "$bench" --clusters --quick --size 400 >"$work/table"
 check "exit status of --clusters" $? 0
 check "rows of --clusters" "$(grep -c '^[0-9]*,[a-z]*,[0-9]*,400,.*,odds,0,' "$work/table")" 27

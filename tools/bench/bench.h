@@ -33,6 +33,7 @@ struct bench_settings {
 	enum simulation_profile profile;
 	bool quick, verify, verbose;
 	bool irregular;    /* strategies on simulated loops that are not smooth */
+	const char *costs; /* file of what the iterations of such a loop cost; NULL: shapes */
 	bool clusters;     /* flows on simulated clusters */
 	const char *ranks; /* numbers of ranks, separated by commas; NULL: no ranks */
 };
@@ -159,6 +160,13 @@ void bench_ranks_environment(char ***list, unsigned *count);
 /** Compares strategies on loops that are not smooth and prints a table.
  * @return 0; 1 after a message */
 int bench_irregular(const struct bench_settings *settings);
+
+/* ---- costs.c ---- */
+
+/** Reads costs of iterations, one number a line.
+ * @param[out] costs to be freed
+ * @return 0, or a negative errno value after a message */
+int bench_costs_read(const char *file, double **costs, size_t *n);
 
 /* ---- figures.c ---- */
 

@@ -33,6 +33,7 @@ struct cost {
 	double from, to; /* ZONE: its edges, 0 to 1 */
 	double factor;   /* of the dearest to the cheapest; PARETO: the exponent */
 	unsigned teeth;
+	const double *measured; /* of each iteration, whatever the shape; or NULL */
 };
 
 struct machine {
@@ -58,21 +59,23 @@ static const struct machine machines[] = {
     {"128+8gpu", 128, 8, {80, 60, 48, 36, 30, 24, 16, 8}},
 };
 
-static const struct {
+struct shape_named {
 	const char *name;
 	struct cost cost;
 	double noise;
-} shapes[] = {
-    {"uniform", {UNIFORM, 0, 0, 1, 0}, 0.05},
-    {"noise-0.5", {UNIFORM, 0, 0, 1, 0}, 0.5},
-    {"last-1%x50", {ZONE, 0.99, 1, 50, 0}, 0.05},
-    {"first-1%x50", {ZONE, 0, 0.01, 50, 0}, 0.05},
-    {"mid-20%x20", {ZONE, 0.4, 0.6, 20, 0}, 0.05},
-    {"step-x4", {ZONE, 0.5, 1, 4, 0}, 0.05},
-    {"linear-up", {LINEAR, 0, 0, 20, 0}, 0.05},
-    {"linear-down", {LINEAR, 0, 0, 1 / 20.0, 0}, 0.05},
-    {"sawtooth", {SAWTOOTH, 0, 0, 10, 8}, 0.05},
-    {"pareto-1.5", {PARETO, 0, 0, 1.5, 0}, 0.05},
+};
+
+static const struct shape_named shapes[] = {
+    {"uniform", {UNIFORM, 0, 0, 1, 0, NULL}, 0.05},
+    {"noise-0.5", {UNIFORM, 0, 0, 1, 0, NULL}, 0.5},
+    {"last-1%x50", {ZONE, 0.99, 1, 50, 0, NULL}, 0.05},
+    {"first-1%x50", {ZONE, 0, 0.01, 50, 0, NULL}, 0.05},
+    {"mid-20%x20", {ZONE, 0.4, 0.6, 20, 0, NULL}, 0.05},
+    {"step-x4", {ZONE, 0.5, 1, 4, 0, NULL}, 0.05},
+    {"linear-up", {LINEAR, 0, 0, 20, 0, NULL}, 0.05},
+    {"linear-down", {LINEAR, 0, 0, 1 / 20.0, 0, NULL}, 0.05},
+    {"sawtooth", {SAWTOOTH, 0, 0, 10, 8, NULL}, 0.05},
+    {"pareto-1.5", {PARETO, 0, 0, 1.5, 0, NULL}, 0.05},
 };
 
 #define NMACHINES (sizeof(machines) / sizeof(machines[0]))
@@ -116,7 +119,9 @@ static void work_fill(double *work, size_t n, const struct cost *cost, uint64_t 
 
 	work[0] = 0;
 	for (size_t i = 0; i < n; i++)
-		work[i + 1] = work[i] + iteration_cost(cost, (i + 0.5) / n, random);
+		work[i + 1] =
+		    work[i] + (cost->measured ? cost->measured[i]
+		                              : iteration_cost(cost, (i + 0.5) / n, random));
 	scale = n / work[n];
 	for (size_t i = 0; i <= n; i++)
 		work[i] *= scale;
@@ -337,33 +342,47 @@ static int row_run(const struct bench_settings *settings, char **contenders, uns
 	return 0;
 }
 
-/* Every shape on every machine, then the long launches and short loops. */
-static int named_run(const struct bench_settings *settings, char **contenders, unsigned count,
+static void row_name(struct row *row, const struct shape_named *named)
+{
+	row->cost = named->cost;
+	row->name = named->name;
+	row->noise = named->noise;
+}
+
+/* A shape in loops of two lengths on every machine. */
+static int shape_run(const struct bench_settings *settings, char **contenders, unsigned count,
+                     struct replay_machine *machine, double *work, struct row *row)
+{
+	int status = 0;
+
+	row->device_us = 50;
+	for (size_t m = 0; m < NMACHINES; m++)
+		for (unsigned l = 0; l < 2 && !status; l++) {
+			row->machine = &machines[m];
+			row->us = l ? 20e3 : 100e3;
+			status = row_run(settings, contenders, count, machine, work, row);
+		}
+	return status;
+}
+
+/* Every shape on every machine, then the long launches and short loops of the first one. */
+static int named_run(const struct bench_settings *settings, const struct shape_named *named,
+                     size_t nnamed, char **contenders, unsigned count,
                      struct replay_machine *machine, double *work)
 {
 	static const double lengths[] = {5e3, 10e3, 20e3, 80e3};
 	struct row row = {.core_us = 3, .depth = 1};
-
 	int status = 0;
 
 	if (heddle_variable_is_set(HEDDLE_VARIABLE_DEPTH))
 		row.depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
 
 	title_print(contenders, count, "mean/least efficiency");
-	for (size_t s = 0; s < NSHAPES_NAMED; s++)
-		for (size_t m = 0; m < NMACHINES; m++)
-			for (unsigned l = 0; l < 2 && !status; l++) {
-				row.machine = &machines[m];
-				row.cost = shapes[s].cost;
-				row.name = shapes[s].name;
-				row.noise = shapes[s].noise;
-				row.us = l ? 20e3 : 100e3;
-				row.device_us = 50;
-				status = row_run(settings, contenders, count, machine, work, &row);
-			}
-	row.cost = shapes[0].cost;
-	row.name = shapes[0].name;
-	row.noise = shapes[0].noise;
+	for (size_t s = 0; s < nnamed && !status; s++) {
+		row_name(&row, &named[s]);
+		status = shape_run(settings, contenders, count, machine, work, &row);
+	}
+	row_name(&row, &named[0]);
 	for (size_t l = 0; l < 4; l++)
 		for (size_t m = 1; m < NMACHINES && !status; m++) {
 			row.us = lengths[l];
@@ -453,8 +472,10 @@ static void drawn_print(const struct bench_settings *settings, char **contenders
 		quantile_print(values, count, n, names[q], parts[q]);
 }
 
-static int drawn_run(const struct bench_settings *settings, char **contenders, unsigned count,
-                     struct replay_machine *machine, double *work)
+/* @param measured the loop of all machines; NULL: loops are drawn as well */
+static int drawn_run(const struct bench_settings *settings, const struct cost *measured,
+                     char **contenders, unsigned count, struct replay_machine *machine,
+                     double *work)
 {
 	unsigned n = settings->reps ? settings->reps : DEFAULT_DRAWN;
 	uint64_t random = settings->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -468,6 +489,8 @@ static int drawn_run(const struct bench_settings *settings, char **contenders, u
 		struct row row;
 
 		row_draw(&row, &drawn, &random);
+		if (measured)
+			row.cost = *measured;
 		row_fill(machine, work, &row, settings->seed + i);
 		for (unsigned c = 0; c < count && !status; c++) {
 			double low;
@@ -512,11 +535,14 @@ int bench_irregular(const struct bench_settings *settings)
 	const char *list = settings->contenders ? settings->contenders
 	                                        : "hdss hdss:published=1 gss fss tss css linear";
 	struct replay_machine machine = {.n = settings->size ? settings->size : DEFAULT_N};
-	double *work = bench_grow(NULL, machine.n + 1, sizeof(*work));
+	struct shape_named measured = {.name = "costs", .noise = shapes[0].noise};
+	double *work, *costs = NULL;
 	char *copy = bench_format("%s", list), *rest = copy, *word, **contenders = NULL;
 	unsigned count = 0;
-	int status = 0;
+	int status = settings->costs ? bench_costs_read(settings->costs, &costs, &machine.n) : 0;
 
+	measured.cost.measured = costs;
+	work = bench_grow(NULL, machine.n + 1, sizeof(*work));
 	machine.workers = bench_grow(NULL, MAXWORKERS, sizeof(*machine.workers));
 	while ((word = strsep(&rest, " ")))
 		if (*word) {
@@ -525,12 +551,15 @@ int bench_irregular(const struct bench_settings *settings)
 			if (!status && strcmp(word, "fixed"))
 				status = contender_check(word);
 		}
-	if (!count)
+	if (!status && !count)
 		status = heddle_refuse(-EINVAL, "--contenders \"%s\": no strategy", list);
 	if (!status && !settings->quick)
-		status = named_run(settings, contenders, count, &machine, work);
+		status = named_run(settings, costs ? &measured : shapes, costs ? 1 : NSHAPES_NAMED,
+		                   contenders, count, &machine, work);
 	if (!status)
-		status = drawn_run(settings, contenders, count, &machine, work);
+		status = drawn_run(settings, costs ? &measured.cost : NULL, contenders, count,
+		                   &machine, work);
+	free(costs);
 	free(contenders);
 	free(copy);
 	free(machine.workers);
