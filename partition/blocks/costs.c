@@ -263,6 +263,7 @@ struct fit {
 	double *sum, *weight;
 	double *work, *bound; /* of the largest block, and what it says of the pace */
 	double *room;         /* for a number of each block */
+	double *share;        /* the same */
 	double *told;         /* work of each block of the run, by the costs that were found */
 	unsigned nworkers;
 	double us; /* of a block, on average */
@@ -290,6 +291,12 @@ static double start_of(const struct costs_worker *worker, const struct costs_blo
 	return block->follows ? worker->follow.us : worker->start.us;
 }
 
+/* How much two samples side by side tell: a short one tells of its start. */
+static double pair_weight(const struct fit *fit, const struct sample *a, const struct sample *b)
+{
+	return a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us);
+}
+
 static void pairs_weigh(struct fit *fit)
 {
 	fit->npairs = 0;
@@ -298,8 +305,7 @@ static void pairs_weigh(struct fit *fit)
 
 		if (a->worker != b->worker)
 			fit->pairs[fit->npairs++] = (struct pair){
-			    a->worker, b->worker, a->cost - b->cost,
-			    a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us)};
+			    a->worker, b->worker, a->cost - b->cost, pair_weight(fit, a, b)};
 	}
 }
 
@@ -448,58 +454,72 @@ static void paces_improve(struct fit *fit, double width)
 	}
 }
 
-/* Brings the smaller values before the others. Nothing branches on values, which are random.
+/* Brings the smaller values before the others, each with its weight. Nothing branches on values,
+ * which are random.
+ * @param[out] weight of the smaller ones
  * @return how many are smaller, or equal with `equal` */
-static long smaller_first(double *values, long count, double pivot, bool equal)
+static long smaller_first(double *values, double *weights, long count, double pivot, bool equal,
+                          double *weight)
 {
+	double sum = 0;
 	long end = 0;
 
 	for (long i = 0; i < count; i++) {
-		double value = values[i];
+		double value = values[i], w = weights[i];
+		bool smaller = (value < pivot) | ((value == pivot) & equal);
 
 		values[i] = values[end];
+		weights[i] = weights[end];
 		values[end] = value;
-		end += (value < pivot) | ((value == pivot) & equal);
+		weights[end] = w;
+		sum += smaller * w;
+		end += smaller;
 	}
+	*weight = sum;
 	return end;
 }
 
-/* The value than which so many are smaller. */
-static double nth_smallest(double *values, long count, long nth)
+double costs_quantile(double *values, double *weights, long count, double part)
 {
-	for (;;) {
-		double pivot = values[nth];
-		long n = smaller_first(values, count, pivot, false);
+	double rest = 0, weight;
 
-		if (nth >= n) {
-			values += n;
-			nth -= n;
-			count -= n;
-			n = smaller_first(values, count, pivot, true);
-			if (nth < n || !n) /* what is no number equals nothing */
-				return pivot;
-			values += n;
-			nth -= n;
-			count -= n;
-		} else {
+	for (long i = 0; i < count; i++)
+		rest += part * weights[i];
+	for (;;) {
+		double pivot = values[count / 2];
+		long n = smaller_first(values, weights, count, pivot, false, &weight);
+
+		if (n && rest < weight) {
 			count = n;
+			continue;
 		}
+		values += n;
+		weights += n;
+		count -= n;
+		rest -= weight;
+		n = smaller_first(values, weights, count, pivot, true, &weight);
+		if (rest < weight || n == count || !n) /* what is no number equals nothing */
+			return pivot;
+		values += n;
+		weights += n;
+		count -= n;
+		rest -= weight;
 	}
 }
 
-/* The middle difference of blocks side by side, as the deviation of one. That of a block that is
- * short beside the mean tells of its start. */
+/* The middle difference of blocks side by side, as the deviation of one. */
 static double noise_find(const struct fit *fit, double *room)
 {
 	unsigned pairs = 0;
 
 	for (unsigned i = 1; i < fit->count; i++) {
 		const struct sample *a = &fit->samples[i - 1], *b = &fit->samples[i];
-		double off = fabs(a->cost - fit->pace[a->worker] - b->cost + fit->pace[b->worker]);
 
-		room[pairs++] = off * fmin(1, fmin(a->us, b->us) / fit->us);
+		fit->share[pairs] = pair_weight(fit, a, b);
+		room[pairs++] =
+		    fabs(a->cost - fit->pace[a->worker] - b->cost + fit->pace[b->worker]);
 	}
-	return pairs ? nth_smallest(room, pairs, pairs / 2) / 0.95
+	return pairs ? costs_quantile(room, fit->share, pairs, 0.5) / 0.95
 	             : 0; /* the middle of |N(0, 2)| */
 }
 
@@ -627,12 +647,13 @@ static int fit_init(struct fit *fit, unsigned blocks, struct costs_worker *worke
 	*fit = (struct fit){.samples = malloc((blocks + 1) * sizeof(*fit->samples)),
 	                    .pairs = malloc((blocks + 1) * sizeof(*fit->pairs)),
 	                    .pace = malloc(6 * nworkers * sizeof(*fit->pace)),
-	                    .room = malloc(2 * (blocks + 1) * sizeof(*fit->room)),
+	                    .room = malloc(3 * (blocks + 1) * sizeof(*fit->room)),
 	                    .workers = workers,
 	                    .nworkers = nworkers};
 	if (!fit->samples || !fit->pairs || !fit->pace || !fit->room)
 		return -ENOMEM;
-	fit->told = fit->room + blocks + 1;
+	fit->share = fit->room + blocks + 1;
+	fit->told = fit->share + blocks + 1;
 	fit->sum = fit->pace + nworkers;
 	fit->weight = fit->sum + nworkers;
 	fit->work = fit->weight + nworkers;
@@ -669,8 +690,9 @@ static void paces_guess(struct fit *fit, const struct costs *costs)
 
 		fit->room[i] =
 		    log(s->us / costs_work(costs, s->start, s->n)) - fit->pace[s->worker];
+		fit->share[i] = 1;
 	}
-	level = nth_smallest(fit->room, fit->count, fit->count / 2);
+	level = costs_quantile(fit->room, fit->share, fit->count, 0.5);
 	for (unsigned w = 0; w < fit->nworkers; w++)
 		fit->workers[w].pace = isnan(fit->pace[w]) ? 0 : exp(fit->pace[w] + level);
 }
@@ -923,7 +945,8 @@ static int costs_fit(struct fit *fit, struct costs *costs, unsigned known,
 	for (size_t i = 0; i < ROUNDS; i++) {
 		if (i == ROUNDS_WIDE)
 			fit->noise = noise_find(fit, fit->room);
-		paces_improve(fit, believed[i]);
+		paces_improve(fit, i < ROUNDS_WIDE ? believed[i]
+		                                   : fmax(believed[i], NOISES * fit->noise));
 	}
 	costs_find(fit, costs, known);
 	return 0;

@@ -99,6 +99,11 @@ struct costs_worker {
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
                 struct costs_worker *workers, unsigned nworkers, double *noise);
 
+/** The value below which this part of all weights is. Both arrays come into another order.
+ * @param count at least 1
+ * @param part 0.5: the middle one */
+double costs_quantile(double *values, double *weights, long count, double part);
+
 /** Learns paces while a run goes on: what an iteration takes each worker where the latest blocks
  * lie. Without costs: nobody knows them yet.
  * @param blocks so many of the latest are looked at

@@ -183,9 +183,11 @@ static int hdss_begin(struct heddle_strategy *b)
 		return -ENOMEM;
 	h->estimates = calloc(b->nworkers, sizeof(*h->estimates));
 	h->front = calloc(b->nworkers, sizeof(*h->front));
-	if (!h->estimates || !h->front || costs_run_init(&h->run_blocks, b->nworkers)) {
+	h->room = malloc(2 * b->nworkers * sizeof(*h->room));
+	if (!h->estimates || !h->front || !h->room || costs_run_init(&h->run_blocks, b->nworkers)) {
 		free(h->estimates);
 		free(h->front);
+		free(h->room);
 		free(h);
 		return -ENOMEM;
 	}
@@ -654,6 +656,7 @@ static void hdss_end(struct heddle_strategy *b)
 	costs_run_fini(&h->run_blocks);
 	free(h->estimates);
 	free(h->front);
+	free(h->room);
 	free(h);
 }
 

@@ -102,6 +102,8 @@ struct hdss {
 	} kind[HEDDLE_NKINDS];           /**< means over workers, or what their first blocks tell
 	                                      together, as of the last blocks_hdss_estimate_all() */
 	double rates;                    /**< of all workers together */
+	double core_pace;                /**< no core is taken to be faster */
+	double *room;                    /**< for two numbers of each worker */
 	bool unanswered;                 /**< an accelerator has its first block, and no earlier
 	                                      run tells its rate */
 	double fastest;                  /**< pace of a worker */
@@ -218,6 +220,9 @@ static inline double hdss_iterations(const struct heddle_strategy *b, double wor
 	return h->known && !h->run_blocks.returned ? costs_size(&h->costs, h->run_blocks.next, work)
 	                                           : work;
 }
+
+/** @return the least pace that is believed of a core, by n paces in `room`; 0: any */
+double blocks_hdss_core_pace(const struct heddle_strategy *b, long n);
 
 /** See memory.h. */
 void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory);

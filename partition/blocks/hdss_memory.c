@@ -23,6 +23,10 @@
 #define USUAL_NOISE 0.1
 /* A run whose times differed by more than this part tells of other costs than those before. */
 #define CHANGED 0.15
+/* Cores are alike, more or less: none is taken to be so many times as fast as one that is slower
+ * than this part of all. */
+#define FASTEST_CORE 4
+#define SLOWER_THAN 0.75
 /* A start that was told, however little: only one that is assumed is not sure. */
 #define LEAST_SURE 1e-30
 
@@ -266,6 +270,39 @@ static void starts_learn(const struct heddle_strategy *b, const struct blocks_me
 	}
 }
 
+double blocks_hdss_core_pace(const struct heddle_strategy *b, long n)
+{
+	double *paces = ((const struct hdss *)b->state)->room, *weights = paces + b->nworkers;
+	double least = HUGE_VAL, most = 0;
+
+	for (long i = 0; i < n; i++) {
+		weights[i] = 1;
+		least = hdss_smaller(least, paces[i]);
+		most = hdss_larger(most, paces[i]);
+	}
+	if (n < 2 || most <= FASTEST_CORE * least)
+		return 0;
+	/* Of three the middle one, of two the faster one. */
+	return costs_quantile(paces, weights, n, SLOWER_THAN * (n - 1) / n) / FASTEST_CORE;
+}
+
+static void cores_bound(const struct heddle_strategy *b, struct costs_worker *workers)
+{
+	const struct hdss *h = b->state;
+	double least;
+	long n = 0;
+
+	if (!b->parameters[HDSS_KINDS] || b->ranks)
+		return;
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (hdss_is_core(b, w) && workers[w].pace > 0)
+			h->room[n++] = workers[w].pace;
+	least = blocks_hdss_core_pace(b, n);
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (hdss_is_core(b, w) && workers[w].pace > 0)
+			workers[w].pace = hdss_larger(workers[w].pace, least);
+}
+
 /* What part of the time of blocks was not expected. */
 static double unexpected(const struct hdss *h)
 {
@@ -298,6 +335,8 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	}
 	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,
 	                    &memory->noise);
+	if (!error)
+		cores_bound(b, workers);
 	for (unsigned w = 0; !error && w < b->nworkers; w++) {
 		if (workers[w].pace <= 0)
 			workers[w].pace = memory->workers[w].time.pace;

@@ -219,6 +219,8 @@ estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_esti
 	    (own->time.count != 1 || hdss_is_core(b, worker) ||
 	     h->front[worker].pace < estimate->pace))
 		estimate->pace = h->front[worker].pace;
+	if (estimate->pace > 0 && hdss_is_core(b, worker))
+		estimate->pace = hdss_larger(estimate->pace, h->core_pace);
 	return estimate->pace > 0;
 }
 
@@ -501,21 +503,47 @@ static bool is_unanswered(const struct heddle_strategy *b, unsigned worker)
 	       !((const struct hdss *)b->state)->worker[worker].answered;
 }
 
+/* Finds estimates anew. A core that got iterations of no cost seems to do any number of others in
+ * no time, and would get most of them: so cores are compared.
+ * @return the least pace; infinite: nothing is known of anybody */
+static double estimates_find(struct heddle_strategy *b)
+{
+	struct hdss *h = b->state;
+	double fastest = HUGE_VAL;
+	long n = 0;
+
+	h->core_pace = 0;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		struct hdss_estimate *e = &h->estimates[w];
+
+		h->unanswered |= is_unanswered(b, w);
+		if (estimate_find(b, w, e) && hdss_is_core(b, w) && !e->retired &&
+		    h->worker[w].time.count)
+			h->room[n++] = e->pace;
+	}
+	if (b->parameters[HDSS_KINDS] && !b->ranks)
+		h->core_pace = blocks_hdss_core_pace(b, n);
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		struct hdss_estimate *e = &h->estimates[w];
+
+		if (e->pace <= 0)
+			continue;
+		if (hdss_is_core(b, w))
+			e->pace = hdss_larger(e->pace, h->core_pace);
+		fastest = hdss_smaller(fastest, e->pace);
+	}
+	return fastest;
+}
+
 static void all_refresh(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
-	double fastest = HUGE_VAL, before;
+	double fastest, before;
 
 	kinds_estimate(b);
 	blocks_hdss_uneven_refresh(b);
 	h->unanswered = false;
-	for (unsigned w = 0; w < b->nworkers; w++) {
-		struct hdss_estimate *estimate = &h->estimates[w];
-
-		h->unanswered |= is_unanswered(b, w);
-		if (estimate_find(b, w, estimate))
-			fastest = hdss_smaller(fastest, estimate->pace);
-	}
+	fastest = estimates_find(b);
 	if (isinf(fastest))
 		return; /* nothing is known of anybody */
 	h->fastest = fastest;

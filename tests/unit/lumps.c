@@ -80,6 +80,71 @@ static void test_one_iteration(void **state)
 	assert_true(sum < 1.4);
 }
 
+/* Some iterations cost nothing. A core that begins with one of them must not get most of the
+ * others, as if it could do any number of them in no time. */
+static void test_free_iterations(void **state)
+{
+	enum { DRAWN = 100 };
+	double sum = 0, worst = 0;
+
+	(void)state;
+	srand48(test_seed());
+	for (int drawn = 0; drawn < DRAWN; drawn++) {
+		size_t n = 150 + 400 * drand48();
+		struct replay_result result;
+		struct replay_machine machine;
+
+		for (size_t i = 0; i < n; i++)
+			work[i + 1] = work[i] + (drand48() < 0.5 ? 1e-4 : 0.5 + drand48());
+		machine = machine_make(n, 0, 12 + drand48() * 20, 0, 20);
+		machine.seed = 100 * drawn;
+		assert_int_equal(replay_run("hdss", &machine, &result), 0);
+		sum += result.makespan_us / 20e3 / DRAWN;
+		worst = fmax(worst, result.makespan_us / 20e3);
+		replay_free(&result);
+	}
+	print_message("free iterations: %.3f of the least time, %.3f at worst\n", sum, worst);
+	assert_true(sum < 1.5);
+	assert_true(worst < 5);
+}
+
+/* Costs that differ from one iteration to the next by far more than workers do, as degrees of a
+ * graph's nodes: blocks side by side tell little, and by chance something wrong. */
+static void test_wild_costs(void **state)
+{
+	enum { DRAWN = 20, CORES = 64 };
+	double most = 0;
+
+	(void)state;
+	srand48(test_seed());
+	for (int drawn = 0; drawn < DRAWN; drawn++) {
+		double paces[CORES], ones[CORES], middle, least = HUGE_VAL;
+		struct blocks_memory *memory = NULL;
+		struct replay_result result;
+		struct replay_machine machine;
+		size_t n = 20000 + 40000 * drand48();
+
+		for (size_t i = 0; i < n; i++)
+			work[i + 1] = work[i] + pow(drand48(), -1 / 1.1);
+		machine = machine_make(n, 8, CORES, 40, 20);
+		machine.seed = 100 * drawn;
+		machine.memory = &memory;
+		assert_int_equal(replay_run("hdss", &machine, &result), 0);
+		replay_free(&result);
+		for (unsigned c = 0; c < CORES; c++) {
+			paces[c] = memory->workers[8 + c].time.pace;
+			ones[c] = 1;
+			if (paces[c] > 0)
+				least = fmin(least, paces[c]);
+		}
+		middle = costs_quantile(paces, ones, CORES, 0.5);
+		most = fmax(most, middle / least);
+		free(memory);
+	}
+	print_message("wild costs: a core seems %.1f times as fast as another one\n", most);
+	assert_true(most < 10);
+}
+
 /* Costs of Pareto's distribution: any number of dear iterations, one of which may be all that
  * counts. Many draws say little of the first runs, which meet them by chance. */
 static void test_pareto(void **state)
@@ -115,6 +180,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_one_iteration),
+	    cmocka_unit_test(test_free_iterations),
+	    cmocka_unit_test(test_wild_costs),
 	    cmocka_unit_test(test_pareto),
 	};
 
