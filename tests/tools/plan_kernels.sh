@@ -201,7 +201,10 @@ expect_made __LINE__ '#define V(t, n) t#\\\n#n\nenum { W = V(__LI, NE__) };'
 expect_made '' '#define ST(x) #x\n#define U(x) ST(x) x\n#if 0\nU(sin)\n#endif\nenum { CAT(a, b) };'
 expect_made 'a text of code (#)' '#define ST(x) #x\nenum { W = sizeof(CAT(S, T)(sin)) };'
 expect_made 'a text of code (#)' '#define S(x) a## # x\n#define T(x) S(x)\nenum { W = sizeof(T(sin)) };'
-expect_made 'a text of code (#)' '#define S(x, ...) #x #__VA_ARGS__\n#if CAT(, S)(sin, _x)\n#endif'
+expect_made 'a text of code (#)' '#define S(x) #x\n#define T(x) S(x)\n#define C(a, b) CAT(a, b)\nenum { W = sizeof(C(L, T(sin))) };'
+# What a macro makes beside a text counts, though another one drops the text.
+expect_made __LINE__ '#define S(x) #x, x\n#define L(a, ...) __VA_ARGS__\n#define M(...) L(__VA_ARGS__)\nenum { W = M(S(CAT(__LI, NE__))) };'
+expect_made 'a text of code (#)' '#define S(x, ...) #__VA_ARGS__\n#if CAT(, S)(sin, _x)\n#endif'
 printf '#define V(t, n) t%%:%%:n\nenum { W = V(_, _X) };\nkernel void f() {}' >"$work/odd.cl"
 expect_kernels 2 'not analysed: it has .*%:' "$work/odd.cl"
 printf '#warning a /*\n#define W __X\n// */\nkernel void f() {}' >"$work/odd.cl"

@@ -38,7 +38,10 @@ static void texts(void **state)
 	                 "E);\n" SHOWN("if E") "#if E"},
 	    /* No text is made of code. */
 	    {"#define S( x, y) a # x\n# define T ## a\n#define  U(x, ...) (b ## # x) /* # */\nT",
-	     "#define S( x, y) heddle_text\n# define T ## a\n#define U(x, ...) heddle_text\nT"},
+	     "#define S( x, y) a  heddle_text \n# define T ## a\n"
+	     "#define  U(x, ...) (b ##  heddle_text )  \nT"},
+	    {"#define S(x,y)a#x###y, y\n#define T # y\n",
+	     "#define S(x,y)a heddle_text ## heddle_text , y\n#define T  heddle_text y\n"},
 	    /* Pragmas about names fail. */
 	    {"#pragma GCC x \"y\"\nz\n#pragma push_macro(\"Z\")\n",
 	     ";(  );\nz\n#pragma push_macro( )\n"},
@@ -120,7 +123,7 @@ static void left(void **state)
 	    ";heddle_condition(1 ( 2 );;heddle_condition(get_global_id);",
 	    "HEDDLE_DIMENSIONS",
 	};
-	char name[8], cut[3];
+	char name[8], cut[3], text[16];
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		if (kernel_pasted_unknown(none[i], source, name, sizeof(name)))
@@ -137,7 +140,9 @@ static void left(void **state)
 	assert_true(
 	    kernel_pasted_unknown("__X", "int x;\n#line 1\n#undef __X\n", name, sizeof(name)));
 	assert_true(kernel_pasted_unknown("heddle_has_x", source, name, sizeof(name)));
-	assert_true(kernel_pasted_unknown("x = heddle_text;", source, name, sizeof(name)));
+	assert_true(kernel_pasted_unknown("x = heddle_text;", source, text, sizeof(text)));
+	assert_true(kernel_pasted_unknown("x = Lheddle_text;", source, text, sizeof(text)));
+	assert_string_equal(text, "heddle_text");
 }
 
 /* Functions' names that became part of others. */

@@ -118,16 +118,29 @@ static void pragma_show(FILE *out, const char *word)
 	rest_show(out, "", word + n);
 }
 
-/* Prints the definition of a macro that makes a text, which compilers may make in other ways. */
+/* Prints the definition of a macro that makes a text, which compilers may make in other ways. What
+ * else it makes is left, as others may drop the text. */
 static void text_macro_show(FILE *out, const char *define)
 {
-	const char *name = source_skip_blanks(define + strlen("define")),
-	           *end = name + source_name_length(name);
+	const char *at = source_skip_blanks(define + strlen("define"));
+	bool has_parameters;
 
-	if (*end == '(')
-		end += strcspn(end, ")\n");
-	fprintf(out, "#define %.*s%s " PASTED_TEXT "\n", (int)(end - name), name,
-	        *end == ')' ? ")" : "");
+	at += source_name_length(at);
+	has_parameters = *at == '(';
+	fprintf(out, "#%.*s", (int)(at - define), define);
+	while (*at && *at != '\n') {
+		if (at[0] != '#') {
+			fputc(*at++, out);
+		} else if (at[1] == '#') {
+			fputs("##", out);
+			at += strlen("##");
+		} else {
+			fputs(" " PASTED_TEXT " ", out);
+			at = source_skip_blanks(at + 1);
+			at += has_parameters ? source_name_length(at) : 0;
+		}
+	}
+	fputc('\n', out);
 }
 
 /* Prints a line. One that ends the compilation, which tells where that is in the source, is left
@@ -345,6 +358,11 @@ bool kernel_pasted_unknown(const char *output, const char *source, char *name, s
 			asks = open || *at != ')';
 		}
 		end += end == at;
+		/* A text becomes another one behind a part, as in L##"x". */
+		if (memmem(at, n, PASTED_TEXT, strlen(PASTED_TEXT))) {
+			name_set(name, size, PASTED_TEXT, strlen(PASTED_TEXT));
+			return true;
+		}
 		if (!n || isdigit((unsigned char)*at))
 			continue;
 		if (!asks && source_is_word(at, n, condition_mark)) {

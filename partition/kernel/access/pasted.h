@@ -19,7 +19,7 @@ bool kernel_pastes(const char *text);
 
 /** A source for a preprocessor whose output has all names that its compilers look at: what
  * conditions say stands in front of them as code, too, and what pragmas say instead of them. Macros
- * that make a text of code make PASTED_TEXT.
+ * that make a text of code make PASTED_TEXT instead, and what else they make.
  * @param source begins with the answers to the names that are asked, up to `#line 1`
  * @return to be freed; NULL: no memory */
 char *kernel_pasted_text(const char *source);
