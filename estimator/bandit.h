@@ -35,7 +35,7 @@ struct bandit_rules {
 	bool stepwise;      /**< arm after arm has to leave behind the best before it; otherwise
 	                         the best stays until another arm leaves it behind */
 
-	/* First explorations: each arm so often in turn, those that are not near once; 0:
+	/* First explorations: each arm so often in turn; an arm that is not near is tried once. 0:
 	 * predictions choose them. */
 	unsigned rounds;
 	unsigned sure;       /**< pulls of the best before others are explored */

@@ -148,8 +148,8 @@ struct memory {
 	unsigned nmaps;
 	struct destructor *destructors;
 	unsigned owned; /**< references of the program's own */
-	atomic_bool
-	    awaited; /**< it has none any more, and wants to be told when the memory is freed */
+	/** The program has let go of it, and wants to be told when it is freed. */
+	atomic_bool awaited;
 };
 
 struct program {

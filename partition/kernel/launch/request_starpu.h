@@ -61,7 +61,7 @@ struct heddle_kernel_request {
 	struct shape *shape;         /* NULL: neither shares nor a device alone */
 	unsigned arm;                /* of the shape's; KERNEL_ARMS: none */
 	bool explores;               /* the arm is not the best one by what is known */
-	bool slow_chunks;            /* another number of chunks is faster by what is known */
+	bool slow_chunks;            /* another number of chunks is the best one by what is known */
 	bool whole_known;
 	/* While groups are distributed: the device whose worker does that, or, where the
 	 * thread does that submitted the launch, the device that it has claimed; and the
