@@ -203,6 +203,8 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define SMOOTH 8
 /* Blocks that cost the same seldom differ by more than so many times the noise. */
 #define NOISES 3
+/* Parts of a loop cost the same if they differ from their mean by this part of it, on average. */
+#define EVEN 0.15
 /* Costs that differ by more than this, as a logarithm, and more than by noise have an edge
  * between them. */
 #define EDGE 0.3
@@ -452,6 +454,15 @@ static void paces_improve(struct fit *fit, double width)
 
 		fit->pace[w] = isnan(fit->pace[w]) ? found : (fit->pace[w] + found) / 2;
 	}
+}
+
+bool costs_even(const struct costs *costs)
+{
+	double mean = costs->n / (double)COSTS_PARTS, off = 0;
+
+	for (int p = 0; p < COSTS_PARTS; p++)
+		off += fabs(costs->before[p + 1] - costs->before[p] - mean);
+	return off <= EVEN * costs->n;
 }
 
 /* Brings the smaller values before the others, each with its weight. Nothing branches on values,

@@ -99,6 +99,9 @@ struct costs_worker {
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
                 struct costs_worker *workers, unsigned nworkers, double *noise);
 
+/** @return whether all parts of the loop cost about the same */
+bool costs_even(const struct costs *costs);
+
 /** The value below which this part of all weights is. Both arrays come into another order.
  * @param count at least 1
  * @param part 0.5: the middle one */

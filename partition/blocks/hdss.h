@@ -129,6 +129,7 @@ struct hdss {
 	/** What iterations cost, from earlier runs. Without it each is taken for a unit of work. */
 	bool known;
 	bool confirmed; /**< the latest run was as those before */
+	bool even;      /**< earlier runs told that all parts of the loop cost the same */
 	struct costs costs;
 	struct {
 		bool known;
@@ -221,6 +222,8 @@ static inline double hdss_iterations(const struct heddle_strategy *b, double wor
 	                                           : work;
 }
 
+/** @return whether blocks of this run take what is expected of them */
+bool blocks_hdss_even(const struct heddle_strategy *b);
 /** @return the least pace that is believed of a core, by n paces in `room`; 0: any */
 double blocks_hdss_core_pace(const struct heddle_strategy *b, long n);
 
@@ -305,6 +308,9 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker);
  * its kind, else its prior rate. Sets start, pace and sized.
  * @return false where nothing is known; the pace is 0 then. */
 bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
+                          struct hdss_estimate *estimate);
+/** The same without the bound that other cores set. */
+bool blocks_hdss_measured(const struct heddle_strategy *b, unsigned worker,
                           struct hdss_estimate *estimate);
 
 #endif

@@ -63,6 +63,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 			return;
 	h->known = true;
 	h->costs = memory->costs;
+	h->even = costs_even(&h->costs);
 	h->lumps = memory->lumps;
 	h->noise = memory->noise;
 	h->confirmed = memory->error < CHANGED + memory->noise / 2;
@@ -286,13 +287,14 @@ double blocks_hdss_core_pace(const struct heddle_strategy *b, long n)
 	return costs_quantile(paces, weights, n, SLOWER_THAN * (n - 1) / n) / FASTEST_CORE;
 }
 
-static void cores_bound(const struct heddle_strategy *b, struct costs_worker *workers)
+static void cores_bound(const struct heddle_strategy *b, const struct costs *costs,
+                        struct costs_worker *workers)
 {
 	const struct hdss *h = b->state;
 	double least;
 	long n = 0;
 
-	if (!b->parameters[HDSS_KINDS] || b->ranks)
+	if (!b->parameters[HDSS_KINDS] || b->ranks || (costs_even(costs) && blocks_hdss_even(b)))
 		return;
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (hdss_is_core(b, w) && workers[w].pace > 0)
@@ -336,7 +338,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,
 	                    &memory->noise);
 	if (!error)
-		cores_bound(b, workers);
+		cores_bound(b, &memory->costs, workers);
 	for (unsigned w = 0; !error && w < b->nworkers; w++) {
 		if (workers[w].pace <= 0)
 			workers[w].pace = memory->workers[w].time.pace;

@@ -219,15 +219,25 @@ estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_esti
 	    (own->time.count != 1 || hdss_is_core(b, worker) ||
 	     h->front[worker].pace < estimate->pace))
 		estimate->pace = h->front[worker].pace;
-	if (estimate->pace > 0 && hdss_is_core(b, worker))
-		estimate->pace = hdss_larger(estimate->pace, h->core_pace);
 	return estimate->pace > 0;
+}
+
+bool blocks_hdss_measured(const struct heddle_strategy *b, unsigned worker,
+                          struct hdss_estimate *estimate)
+{
+	return estimate_find(b, worker, estimate);
 }
 
 bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
                           struct hdss_estimate *estimate)
 {
-	return estimate_find(b, worker, estimate);
+	const struct hdss *h = b->state;
+
+	if (!estimate_find(b, worker, estimate))
+		return false;
+	if (hdss_is_core(b, worker))
+		estimate->pace = hdss_larger(estimate->pace, h->core_pace);
+	return true;
 }
 
 /* When a worker will have done what it has. One that is late is expected to stay
@@ -504,7 +514,8 @@ static bool is_unanswered(const struct heddle_strategy *b, unsigned worker)
 }
 
 /* Finds estimates anew. A core that got iterations of no cost seems to do any number of others in
- * no time, and would get most of them: so cores are compared.
+ * no time, and would get most of them: so cores are compared. Where blocks take what is expected,
+ * cores are as unlike each other as they seem.
  * @return the least pace; infinite: nothing is known of anybody */
 static double estimates_find(struct heddle_strategy *b)
 {
@@ -521,7 +532,7 @@ static double estimates_find(struct heddle_strategy *b)
 		    h->worker[w].time.count)
 			h->room[n++] = e->pace;
 	}
-	if (b->parameters[HDSS_KINDS] && !b->ranks)
+	if (b->parameters[HDSS_KINDS] && !b->ranks && !(h->known ? h->even : blocks_hdss_even(b)))
 		h->core_pace = blocks_hdss_core_pace(b, n);
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_estimate *e = &h->estimates[w];

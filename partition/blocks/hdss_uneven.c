@@ -24,6 +24,15 @@
 #define REFRESH (1 / 4.0)
 /* The cost of iterations at one place is at most so many times that at another. */
 #define MOST_RATIO 1000.0
+/* Blocks that differ by no more from what was expected, on average, as a logarithm, are even. */
+#define EVEN 0.15
+
+bool blocks_hdss_even(const struct heddle_strategy *b)
+{
+	const struct hdss *h = b->state;
+
+	return !h->uneven && h->odd.seen >= b->nworkers && h->odd.usual < EVEN;
+}
 
 void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double n, double us)
 {
@@ -35,7 +44,7 @@ void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double 
 	if (h->uneven || !h->kept || h->run_blocks.lost || !b->parameters[HDSS_FOLLOW])
 		return;
 	/* Workers of a kind may be unlike each other. */
-	if (!h->worker[worker].time.count || !blocks_hdss_estimate(b, worker, &e) || !e.sized)
+	if (!h->worker[worker].time.count || !blocks_hdss_measured(b, worker, &e) || !e.sized)
 		return;
 	/* Of such a block the time was hardly known. */
 	if (n * e.pace < e.start)
