@@ -271,6 +271,20 @@ for line in x '' -1 nan 1e16 '1 2'; do
 	check "exit status of a cost of '$line'" $? 2
 	check "message of it" "$message" "heddle: $work/costs:2: \"$line\" is not a cost from 0 to 1e+15"
 done
+printf '1\r2\r' >"$work/costs"
+"$bench" --irregular --costs "$work/costs" >"$work/table" 2>&1
+check "exit status of lines without ends" $? 2
+printf '1\r\n2\0003\n' >"$work/costs"
+message=$("$bench" --irregular --costs "$work/costs" 2>&1)
+check "message of a line with a 0 byte" "$message" "heddle: $work/costs:2: \"2\" is not a cost from 0 to 1e+15"
+echo 1e-310 >"$work/costs"
+message=$("$bench" --irregular --costs "$work/costs" 2>&1)
+check "message of costs near 0" "$message" "heddle: $work/costs: the costs are too small"
+echo 0 >"$work/costs"
+message=$("$bench" --irregular --costs "$work/costs" 2>&1)
+check "message of costs of 0" "$message" "heddle: $work/costs: all costs are 0"
+message=$("$bench" --irregular --costs "$work" 2>&1)
+check "message of a folder of costs" "$message" "heddle: $work: Is a directory"
 : >"$work/costs"
 message=$("$bench" --irregular --costs "$work/costs" 2>&1)
 check "message of a file without costs" "$message" "heddle: $work/costs: no cost"
