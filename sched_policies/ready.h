@@ -61,6 +61,7 @@ struct ready_type {
 	unsigned runs[HEDDLE_POOL_CLASSES];      /**< on each class, those that were counted */
 	double first_us[HEDDLE_POOL_CLASSES];    /**< of the first run, until a later one; or 0 */
 	double first_at_us[HEDDLE_POOL_CLASSES]; /**< when that has ended */
+	double known_us; /**< since then an accelerator has had more than first runs; or 0 */
 	/** The worker of each class that has run the first one, and 1; 0: none. */
 	unsigned short loaded[HEDDLE_POOL_CLASSES];
 	unsigned long looked; /**< number of the plan that looked at it last */

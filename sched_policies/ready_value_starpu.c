@@ -326,8 +326,10 @@ static bool trial_pays(struct ready_context *c, const struct heddle_pool_key *ke
 static bool trial_waits(struct ready_context *c, const struct heddle_pool_key *key,
                         const struct ready_type *type, unsigned class)
 {
+	unsigned first = type->first | (type->flops > 0 ? type->trying : 0);
+
 	for (unsigned k = 0; k < c->nclasses; k++)
-		if (k != class && type->first >> k & 1 && c->count[k] && runs_left(c, type, k))
+		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k))
 			return best_other_us(c, key, class) > 0;
 	return false;
 }
@@ -575,7 +577,7 @@ static void least_learn(struct ready_type *type, unsigned class, double us)
 static bool type_learn(struct ready_context *c, struct ready_type *type,
                        const struct heddle_estimate *estimates)
 {
-	unsigned measured = 0, told = 0;
+	unsigned measured = 0, told = 0, first = type->first;
 	bool changed = false;
 
 	type->first = 0;
@@ -601,6 +603,8 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		type->cost[k] = cost;
 		type->us[k] = us;
 	}
+	if (first & ~type->first)
+		type->known_us = starpu_timing_now();
 	told |= measured;
 	changed |= told != type->told;
 	if (changed && c->plan)
@@ -1072,7 +1076,7 @@ bool ready_wants(const struct heddle_pool_key *key, void *task, double since_us,
 		/* One such bet at a time; or it is the one in question. */
 		if (type->trying >> worker->class & 1 && requester->trying != (int)worker->class)
 			return false;
-		since_us = c->busy_since_us;
+		since_us = fmax(c->busy_since_us, type->known_us);
 	}
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;
