@@ -859,8 +859,8 @@ double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *k
 	                        best_other_us(c, key, class));
 }
 
-/* What a class needs for a task: measured, or as long as a plan takes a trial to be; 0: the class
- * does not try it now. */
+/* What a class needs for a task: measured, or as long as a plan takes a trial to be. 0: the class
+ * does not try it now, or it is an accelerator that is about to show how fast it is. */
 static double likely_us(struct ready_context *c, const struct heddle_pool_key *key,
                         const struct ready_type *type, unsigned class)
 {

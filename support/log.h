@@ -43,7 +43,8 @@ double heddle_log_first_zero(double begin_us);
  * mix. Until heddle_log_close() this thread prints numbers with a point.
  * @param variable names the file
  * @param header the first line of a file that is empty, without its end and a rank's fields
- * @return 0; -errno after a message, which comes once until something else is wrong */
+ * @return 0; -errno after a message, which comes once until the error is another one, or a
+ * write succeeds */
 int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const char *header);
 
 /** Ends a line. */

@@ -40,7 +40,7 @@ estimate=HEDDLE_ESTIMATE=online,neighbours
 run_limit 2013 5cpu+1gpu1@17076:1 12000 "cores rested" 1 blind
 
 # Tasks of 3 ms on eight GPUs, whose inputs take 6 ms: a GPU that took a task from another one did not
-# count with what it would wait for.
+# count how long its inputs would wait.
 run_limit 1796081515 idgraf 700000 "GPUs took tasks from each other while links were busy" 1 blind
 
 # All tasks come before anybody has run one.
