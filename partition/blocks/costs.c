@@ -233,6 +233,9 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 /* A first block that took so many times as long as its iterations say had something to do that
  * comes once. */
 #define ONCE 2
+/* A block was hidden behind the one before it if its iterations took less than this part of that
+ * one's, and of all of the worker's. */
+#define HIDDEN 0.25
 /* Starts that are so much more of a worker's time than its own blocks tell come from costs that are
  * wrong. */
 #define DOUBTFUL 0.2
@@ -279,7 +282,7 @@ static bool is_done(const struct costs_block *block)
 
 static bool counts(const struct costs_block *block)
 {
-	return is_done(block) && !block->once;
+	return is_done(block) && !block->once && !block->hidden;
 }
 
 /* Behind a block under way a short one takes as long as its start, which tells nothing more. */
@@ -1147,6 +1150,36 @@ static void once_forget(const struct costs_run *run)
 		run->blocks[i].once = false;
 }
 
+/* ---- blocks behind one that was held up ---- */
+
+/* Memory that is touched for the first time holds up a transfer, and meanwhile the next block's
+ * data arrive. Then that block seems to cost next to nothing. */
+static void hidden_find(const struct costs_run *run, unsigned nworkers)
+{
+	struct {
+		double us, n, before_us; /* of all blocks; of an iteration of the latest one */
+	} *workers = calloc(nworkers, sizeof(*workers));
+
+	for (unsigned i = 0; workers && i < run->count; i++)
+		if (is_done(&run->blocks[i])) {
+			workers[run->blocks[i].worker].us += run->blocks[i].us;
+			workers[run->blocks[i].worker].n += run->blocks[i].n;
+		}
+	for (unsigned i = 0; workers && i < run->count; i++) {
+		struct costs_block *block = &run->blocks[i];
+		unsigned w = block->worker;
+		double us;
+
+		if (!is_done(block))
+			continue;
+		us = block->us / block->n;
+		block->hidden = block->follows && us < HIDDEN * fmin(workers[w].before_us,
+		                                                     workers[w].us / workers[w].n);
+		workers[w].before_us = us;
+	}
+	free(workers);
+}
+
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
                 struct costs_worker *workers, unsigned nworkers, double *noise)
 {
@@ -1156,6 +1189,8 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 
 	if (run->lost)
 		return -ENOENT;
+	if (!known)
+		hidden_find(run, nworkers);
 	if (once_suspect(run, workers, nworkers)) {
 		fitted = malloc(nworkers * sizeof(*fitted));
 		if (!fitted)

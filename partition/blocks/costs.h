@@ -45,6 +45,7 @@ struct costs_block {
 	bool follows;  /**< was given while the worker had another one */
 	bool once;     /**< most of its time came once: it tells nothing of its iterations */
 	bool first;    /**< of its worker in this run */
+	bool hidden;   /**< most of it passed while the one before it was under way: the same */
 };
 
 /** The blocks of a run, in the order in which they were given. All zero: none. */
@@ -92,7 +93,8 @@ struct costs_worker {
 /** Learns costs and paces from a run, and which first blocks of accelerators took most of their
  * time for what comes once in it.
  * @param costs those of earlier runs, or equal ones; the new ones come in their place
- * @param known how many earlier runs they come from; 0: they are only assumed
+ * @param known how many earlier runs they come from; 0: they are only assumed, and a block that
+ * seems to cost next to nothing behind one that was held up tells nothing
  * @param workers what was believed of their starts; starts and paces come out
  * @param[out] noise how much blocks side by side differ, as part of their time
  * @return 0; -ENOMEM; -ENOENT where the run tells too little, nothing changes then */

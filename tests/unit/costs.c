@@ -75,6 +75,45 @@ static void test_equal_costs(void **state)
 	assert_true(costs_work(&costs, 0, 0) == 0);
 }
 
+/* A device's memory is touched for the first time: one transfer is held up, and the next block's
+ * data arrive meanwhile. What that block seems to take tells nothing of its iterations. Cheap
+ * iterations are still found: there no block but the first one follows a dear one. */
+static void held_up(size_t cheap_from, double *cost)
+{
+	enum { BLOCK = 100, BLOCKS = 40, HELD = 12 };
+	struct costs costs;
+	struct costs_run run;
+	struct costs_worker workers[2] = {{.kind = 1}, {.kind = 0}};
+	double noise = 0;
+
+	costs_init(&costs, BLOCK * BLOCKS);
+	assert_int_equal(costs_run_init(&run, 2), 0);
+	/* The device has two blocks at a time, the core each fourth one. */
+	for (unsigned i = 0; i < BLOCKS; i++)
+		costs_run_gave(&run, &costs, i % 4 == 3, BLOCK);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		double us = i % 4 == 3 ? 3000 : 200;
+
+		us *= i >= cheap_from ? 0.1 : 1;
+		us = i == HELD ? 380 : i == HELD + 1 ? 20 : us;
+		costs_run_done(&run, i % 4 == 3, BLOCK, us);
+	}
+	assert_int_equal(costs_learn(&costs, 0, &run, workers, 2, &noise), 0);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		cost[i] = costs_work(&costs, i * BLOCK, BLOCK) / BLOCK;
+	costs_run_fini(&run);
+}
+
+static void test_held_up(void **state)
+{
+	double cost[40];
+
+	held_up(40, cost);
+	assert_true(cost[13] > 0.7 && cost[13] < 2);
+	held_up(20, cost);
+	assert_true(cost[30] < 0.2 * cost[8]);
+}
+
 /* Blocks are done in the order of their worker, and given back from its end. */
 static void test_blocks(void **state)
 {
@@ -1467,6 +1506,7 @@ int main(void)
 	    cmocka_unit_test(test_map),
 	    cmocka_unit_test(test_equal_costs),
 	    cmocka_unit_test(test_blocks),
+	    cmocka_unit_test(test_held_up),
 	    cmocka_unit_test(test_learned),
 	    cmocka_unit_test(test_beside_edge),
 	    cmocka_unit_test(test_short_beside_edge),
