@@ -132,10 +132,12 @@ static unsigned round_next(const struct bandit *bandit, const struct bandit_rule
 	unsigned next = rules->narms;
 	double least_us = INFINITY;
 
-	for (unsigned a = 0; rules->rounds && a < rules->narms; a++)
+	if (!rules->rounds)
+		return next;
+	for (unsigned a = 0; a < rules->narms; a++)
 		if (bandit->arms[a].n)
 			least_us = fmin(least_us, bandit->arms[a].us);
-	for (unsigned a = 0; rules->rounds && a < rules->narms; a++) {
+	for (unsigned a = 0; a < rules->narms; a++) {
 		const struct bandit_arm *arm = &bandit->arms[a];
 
 		if (arm->n < rules->rounds && !(arm->n && arm->us > rules->near * least_us) &&
