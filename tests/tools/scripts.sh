@@ -46,6 +46,25 @@ told=$(PATH=$work:$PATH bash "$work/max_cpus" 2>&1)
 } >"$work/packages"
 outcome -G 2 ' libhwloc-dev libopenblas-dev$' bash "$work/packages"
 outcome -G 2 'can do without these, but uses them too: verilator *$' bash "$work/packages"
+# While Debian's own updates hold apt's locks, it waits.
+{
+	cat "$top_srcdir/tools/common.sh"
+	sed -n '/^lock_wait=/,/^}/p; /^install_packages()/,/^}/p' "$top_srcdir/tools/setup"
+	echo 'state=$1
+		apt-cache() { false; }
+		apt-get() {
+			case $*:$(ls "$state/waited" 2>/dev/null) in
+			install*DPkg::Lock::Timeout=[1-9]*) echo "$*" >"$state/installed" ;;
+			update:) echo "E: Could not get lock /var/lib/apt/lists/lock."; return 100 ;;
+			update:?*) ;;
+			*) return 100 ;;
+			esac
+		}
+		sleep() { : >"$state/waited"; }
+		install_packages one two'
+} >"$work/locked"
+outcome -F 0 'installing 2' bash "$work/locked" "$work"
+grep -q 'one two$' "$work/installed" || fail 'setup gives up when other updates hold a lock'
 # Where the source of the installed StarPU is not to be had, the newest of its series takes its
 # place, and stays there.
 mkdir -p "$work/set/tools" "$work/set/.starpu" "$work/apt"
