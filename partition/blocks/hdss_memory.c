@@ -27,6 +27,8 @@
  * than this part of all. */
 #define FASTEST_CORE 4
 #define SLOWER_THAN 0.75
+/* What is left for iterations of a block's time at the least. */
+#define LEAST_REST 0.1
 /* A start that was told, however little: only one that is assumed is not sure. */
 #define LEAST_SURE 1e-30
 
@@ -318,6 +320,83 @@ bool blocks_hdss_changed(const struct heddle_strategy *b)
 	return unexpected(h) > CHANGED + h->noise / 2;
 }
 
+/* A block's time beside its start, as a logarithm, for each iteration or unit of work. */
+struct told {
+	unsigned worker;
+	double equal, known, us;
+};
+
+static int told_compare(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+/* The blocks of a run, those of each worker together.
+ * @return how many */
+static size_t told_collect(const struct hdss *h, const struct blocks_memory *memory,
+                           struct told *told)
+{
+	const struct costs_run *run = &h->run_blocks;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		const struct costs_worker *time;
+		double work = costs_work(&memory->costs, block->start, block->n), us;
+
+		if (block->worker >= memory->nworkers || block->us <= 0 || block->once || work <= 0)
+			continue;
+		time = &memory->workers[block->worker].time;
+		us = block->us - (block->follows ? time->follow.us : time->start.us);
+		us = hdss_larger(us, LEAST_REST * block->us);
+		told[n++] =
+		    (struct told){block->worker, log(us / block->n), log(us / work), block->us};
+	}
+	qsort(told, n, sizeof(*told), told_compare);
+	return n;
+}
+
+/* How far values lie from the middle one, weighted. Both arrays come into another order. */
+static double scatter(double *values, double *weights, long n)
+{
+	double middle = costs_quantile(values, weights, n, 0.5), sum = 0;
+
+	for (long i = 0; i < n; i++)
+		sum += weights[i] * fabs(values[i] - middle);
+	return sum;
+}
+
+/* Whether costs differ, and equal ones would have foretold the times of a run's blocks as well.
+ * Each worker's blocks are compared among themselves: how fast it was is another matter. */
+static bool costs_are_noise(const struct heddle_strategy *b, const struct blocks_memory *memory)
+{
+	const struct hdss *h = b->state;
+	size_t count = h->run_blocks.count, n;
+	struct told *told =
+	    costs_even(&memory->costs) || !count ? NULL : malloc(count * sizeof(*told));
+	double *values = malloc(2 * count * sizeof(*values)), *weights = values + count;
+	double known = 0, equal = 0;
+
+	n = told && values ? told_collect(h, memory, told) : 0;
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && told[end].worker == told[i].worker; end++) {
+			values[end - i] = told[end].known;
+			weights[end - i] = told[end].us;
+		}
+		known += scatter(values, weights, (long)(end - i));
+		for (size_t k = i; k < end; k++) {
+			values[k - i] = told[k].equal;
+			weights[k - i] = told[k].us;
+		}
+		equal += scatter(values, weights, (long)(end - i));
+	}
+	free(values);
+	free(told);
+	return equal < known;
+}
+
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
 {
 	const struct hdss *h = b->state;
@@ -331,10 +410,10 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		return -ENOMEM;
 	starts_learn(b, memory, workers);
 	memory->error = unexpected(h);
-	if (blocks_hdss_changed(b)) {
+	if (blocks_hdss_changed(b))
 		memory->runs = 0;
+	if (!memory->runs || costs_are_noise(b, memory))
 		costs_init(&memory->costs, memory->costs.n);
-	}
 	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,
 	                    &memory->noise);
 	if (!error)

@@ -12,6 +12,7 @@
 
 #include <heddle/strategy.h>
 
+#include "partition/blocks/costs.h"
 #include "partition/blocks/memory.h"
 #include "partition/blocks/replay.h"
 #include "partition/blocks/strategy.h"
@@ -268,6 +269,56 @@ static void test_dear_begin_of_pipelines(void **state)
 	}
 }
 
+/* Part of the work that costs tell to be elsewhere than it is in a loop of equal iterations. */
+static double costs_off(const struct costs *costs)
+{
+	double off = 0;
+
+	for (size_t i = 0; i < 32; i++)
+		off += fabs(costs_work(costs, costs->n * i / 32, costs->n / 32) - costs->n / 32);
+	return off / costs->n;
+}
+
+/* Equal iterations on an accelerator, in a pipeline, and slow cores. All that happens in the first
+ * run for the first time makes its times differ widely. It looks like dear and cheap iterations,
+ * but the runs after it deny that. */
+static void test_first_run(void **state)
+{
+	double after[4] = {0};
+
+	(void)state;
+	srand48(test_seed());
+	for (int i = 0; i < 300; i++) {
+		static struct replay_worker workers[13];
+		struct replay_machine machine = {
+		    .n = 4096, .workers = workers, .nworkers = 2 + (unsigned)(12 * drand48())};
+		double cores = (0.02 + 0.3 * drand48()) / (machine.nworkers - 1);
+		struct blocks_memory *memory = NULL;
+
+		machine.memory = &memory;
+		for (unsigned r = 1; r <= 3; r++) {
+			struct replay_result result;
+
+			for (unsigned w = 0; w < machine.nworkers; w++)
+				workers[w] = (struct replay_worker){
+				    .given.kind = w ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA,
+				    .rate = (w ? cores : 1) / (r > 1 ? 1 : 2),
+				    .overhead_us = w ? 10 : 100,
+				    .depth = w ? 1 : 2,
+				    .transfer = w ? 0 : 0.3,
+				    .noise = r > 1 ? 0.2 : 1};
+			machine.seed = lrand48();
+			assert_int_equal(replay_run("hdss", &machine, &result), 0);
+			replay_free(&result);
+			after[r] += costs_off(&memory->costs) / 300;
+		}
+		free(memory);
+	}
+	print_message("costs are off by %.3f, %.3f and %.3f after runs 1 to 3\n", after[1],
+	              after[2], after[3]);
+	assert_true(after[3] < 0.08);
+}
+
 #define ALIKE 35
 
 /* Accelerators of three kinds and no core: at the end of a run each of them could leave the rest to
@@ -341,6 +392,7 @@ int main(void)
 	    cmocka_unit_test(test_log),
 	    cmocka_unit_test(test_drawn),
 	    cmocka_unit_test(test_dear_begin_of_pipelines),
+	    cmocka_unit_test(test_first_run),
 	    cmocka_unit_test(test_alike),
 	    cmocka_unit_test(test_long_starts),
 	};
