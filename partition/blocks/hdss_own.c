@@ -27,9 +27,11 @@
 /* What is left for iterations of a block's time at the least. */
 #define LEAST_PART 0.001
 /* Blocks that took so many times as long as the mean, for each iteration, are left out of it, in so
- * many rounds. */
+ * many rounds. But no more than this part of all iterations: more are dear ones, which were not
+ * interrupted, and without them a worker would seem to do any number in no time. */
 #define FAR_ABOVE 1.5
 #define ROUNDS 3
+#define MOST_LEFT_OUT 0.25
 /* An accelerator's only block may have taken long since something came once with it. So it gets one
  * more, which would get none for its start: this part of that, or two iterations after one. It may
  * take as long again: no longer than a run and this part of all runs so far. */
@@ -38,6 +40,7 @@
 
 /* Of the blocks of a worker. */
 struct sums {
+	double all; /* iterations */
 	double n, us;
 	double pace;  /* mean of the round before */
 	double least; /* pace of a block */
@@ -51,6 +54,7 @@ static bool counts(const struct heddle_strategy *b, const struct costs_block *bl
 
 static void block_add(struct sums *s, const struct costs_block *block)
 {
+	s->all += block->n;
 	if (!s->largest || block->us < s->least * block->n)
 		s->least = block->us / block->n;
 	if (!s->smallest || block->n < s->smallest->n)
@@ -97,6 +101,14 @@ static struct blocks_own accelerator_own(const struct blocks_own *before, const 
 	return own;
 }
 
+/* A round begins. Too much was left out in the one before: its mean stays. */
+static void round_begin(struct sums *s)
+{
+	if (s->n > 0 && s->n >= (1 - MOST_LEFT_OUT) * s->all)
+		s->pace = s->us / s->n;
+	s->all = s->n = s->us = 0;
+}
+
 int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
 {
 	const struct hdss *h = b->state;
@@ -106,22 +118,21 @@ int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory 
 	if (!sums)
 		return -ENOMEM;
 	for (int round = 0; round < ROUNDS; round++) {
-		for (unsigned w = 0; w < b->nworkers; w++) {
-			sums[w].pace = sums[w].n > 0 ? sums[w].us / sums[w].n : 0;
-			sums[w].n = sums[w].us = 0;
-		}
+		for (unsigned w = 0; w < b->nworkers; w++)
+			round_begin(&sums[w]);
 		for (unsigned i = 0; i < run->count; i++)
 			if (counts(b, &run->blocks[i]))
 				block_add(&sums[run->blocks[i].worker], &run->blocks[i]);
 	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		const struct sums *s = &sums[w];
+		struct sums *s = &sums[w];
 
+		round_begin(s);
 		if (!s->largest)
 			continue;
 		memory->workers[w].own = hdss_is_core(b, w) ? (struct blocks_own){0}
 		                                            : accelerator_own(&h->worker[w].own, s);
-		memory->workers[w].own.rate = s->n > 0 ? s->n / s->us : 1 / s->pace;
+		memory->workers[w].own.rate = 1 / s->pace;
 	}
 	free(sums);
 	return 0;

@@ -1301,6 +1301,48 @@ static void test_unlike(void **state)
 	}
 }
 
+/* The mean efficiency of second runs of loops of few long iterations on many cores beside devices
+ * with short launches.
+ * @param sorted they cost more and more, and each something else; or nothing in three of ten */
+static double many_long(size_t n, bool sorted)
+{
+	struct replay_worker workers[MANY_DEVICES + MANY_CORES];
+	enum { LOOPS = 8 };
+	double sum = 0;
+
+	for (unsigned loop = 1; loop <= LOOPS; loop++) {
+		struct replay_machine machine = devices_machine(workers, loop);
+		struct blocks_memory *memory = NULL;
+
+		devices_make(workers, 20e3);
+		srandom(loop);
+		machine.n = n;
+		for (size_t i = 0; i < n; i++)
+			work[i + 1] =
+			    work[i] + (sorted ? exp(2.0 * i / n + 3.4 * (draw() + draw() - 1) / 2.8)
+			               : draw() < 0.7 ? 1
+			                              : 1e-5);
+		for (unsigned w = 0; w < MANY_DEVICES + MANY_CORES; w++) {
+			workers[w].rate *= work[n] / N;
+			workers[w].overhead_us = w < MANY_DEVICES ? 50 : 3;
+			workers[w].depth = 1;
+		}
+		sum += repeat(&machine, 2, &memory) / LOOPS;
+		free(memory);
+	}
+	return sum;
+}
+
+/* Cores that had iterations of no cost do not seem to do all that is left in no time: devices go
+ * on. */
+static void test_none_or_dear(void **state)
+{
+	double efficiency = many_long(2000, false);
+
+	print_message("no cost or much: efficiency %g\n", efficiency);
+	assert_true(efficiency > 0.75);
+}
+
 /* Cores alone, and neighbours that take each of them nearly all of the run. The first run gives
  * several at once to some cores. Later ones give each to another core. */
 static void test_dear_neighbours(void **state)
@@ -1536,6 +1578,7 @@ int main(void)
 	    cmocka_unit_test(test_dear_neighbours),
 	    cmocka_unit_test(test_dear_iteration),
 	    cmocka_unit_test(test_long_iterations),
+	    cmocka_unit_test(test_none_or_dear),
 	    cmocka_unit_test(test_one_size),
 	    cmocka_unit_test(test_one_each),
 	    cmocka_unit_test(test_crowded),
