@@ -25,6 +25,10 @@
 #define LONG_PART 0.05
 /* It is left to one that would end it in this part of the time. */
 #define SOON 0.5
+/* It may cost more than those around it: so many times the noise of blocks, or this part if that is
+ * less. */
+#define LONG_NOISES 3
+#define LONG_MORE 0.5
 /* A lump of an earlier run stays while the blocks there take at least this part of it. */
 #define LUMP_STAYS 0.5
 /* Blocks on either side that tell what iterations around it cost. */
@@ -281,7 +285,8 @@ bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker)
 
 	if (h->run_blocks.returned || !b->remaining)
 		return false;
-	one.work = costs_work(&h->costs, one.start, 1);
+	one.work = (1 + hdss_smaller(LONG_NOISES * h->noise, LONG_MORE)) *
+	           costs_work(&h->costs, one.start, 1);
 	return one.work * h->estimates[worker].pace >= LONG_PART * h->run &&
 	       is_left(b, worker, &one, SOON);
 }
