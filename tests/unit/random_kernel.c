@@ -11,13 +11,15 @@
 
 /* ---- what kernels consist of ---- */
 
-enum type { I32, U32, I64, U64, NTYPES };
+/* The smaller ones are those of variables alone: C computes with int instead. */
+enum type { I32, U32, I64, U64, NTYPES, I16 = NTYPES, U16, I8, U8, NALLTYPES };
 
 static const struct {
 	const char *name;
 	unsigned bits;
 	bool is_signed;
-} types[] = {{"int", 32, true}, {"uint", 32, false}, {"long", 64, true}, {"ulong", 64, false}};
+} types[] = {{"int", 32, true},   {"uint", 32, false},   {"long", 64, true}, {"ulong", 64, false},
+             {"short", 16, true}, {"ushort", 16, false}, {"char", 8, true},  {"uchar", 8, false}};
 
 /* Types of elements: of buffers, and of vectors that lie in them. */
 static const struct {
@@ -117,7 +119,8 @@ enum act {
 	CASE,
 	LEAVE,
 	BREAK,
-	CONTINUE
+	CONTINUE,
+	AGAIN
 };
 
 /* How an element is named: as b[i]; through a pointer to bytes; from one of two pointers into the
@@ -150,7 +153,8 @@ struct statement {
 	bool waits;     /* at a barrier in front of it, which local memory is used for */
 	bool falls;     /* of a case: into the next one */
 	struct expression *of[3], *also; /* also: a loop goes on only if it holds, too; or NULL */
-	struct statement *body, *other, *next;
+	struct statement *body, *other, *next; /* AGAIN: body, and other behind it, go back by a
+	                                          goto; of[2]: another goto leads to the latter */
 };
 
 enum { MAXVARIABLES = 20, MAXSTEPS = 40000, MAXTOUCHES = 60000, MAXWIDTH = 16, NHELPERS = 2 };
@@ -206,9 +210,17 @@ static struct expression *expression(enum kind kind, enum type type, int which)
 	return e;
 }
 
+/* The type that numbers of a type are computed with. */
+static enum type promoted(enum type type)
+{
+	return types[type].bits < 32 ? I32 : type;
+}
+
 /* The type of an operation on two. */
 static enum type common(enum type a, enum type b)
 {
+	a = promoted(a);
+	b = promoted(b);
 	if (types[a].bits == types[b].bits)
 		return types[a].is_signed ? b : a;
 	return types[a].bits > types[b].bits ? a : b;
@@ -227,7 +239,7 @@ static struct expression *binary(char op, struct expression *a, struct expressio
 	struct expression *e = expression(BINARY, common(a->type, b->type), op);
 
 	if (op == '<' || op == '>')
-		e->type = a->type;
+		e->type = promoted(a->type);
 	e->of[0] = a;
 	e->of[1] = b;
 	return e;
@@ -364,6 +376,8 @@ static struct expression *any(struct maker *m, int depth)
 
 	if (depth <= 0 || what < 20)
 		return leaf(m);
+	if (chance(3))
+		return condition(m, 1);
 	if (what < 72) {
 		char op = operators[pick(sizeof(operators) - 1)];
 
@@ -382,7 +396,7 @@ static struct expression *any(struct maker *m, int depth)
 	if (what < 85) {
 		e = expression(NEGATE, I32, chance(50) ? '-' : '~');
 		e->of[0] = any(m, depth - 1);
-		e->type = e->of[0]->type;
+		e->type = promoted(e->of[0]->type);
 		return e;
 	}
 	if (what < 90) {
@@ -630,7 +644,7 @@ static struct expression *also_make(struct maker *m, int counter)
 
 static struct statement *loop(struct maker *m)
 {
-	enum type type = chance(75) ? I32 : pick(NTYPES);
+	enum type type = chance(75) ? I32 : pick(NALLTYPES);
 	int which = variable_add(m, type);
 	struct statement *s = statement(FOR, which);
 	int visible = m->nvisible;
@@ -785,6 +799,63 @@ static struct statement *tile_loops(struct maker *m)
 	return first;
 }
 
+/* A store at a place that grows behind it, both perhaps behind a condition. */
+static struct statement *append_make(struct maker *m, int place)
+{
+	struct expression *at = expression(VARIABLE, I32, place);
+	struct statement *store = statement(STORE, pick(2)), *s;
+
+	store->of[0] = chance(80) ? at : binary('+', at, query(GLOBAL_ID, 0));
+	s = store->next = statement(ADD_TO, place);
+	s->of[0] = cast(I32, binary("++-"[pick(3)], at, literal(pick(4))));
+	if (chance(20))
+		s->of[0] = cast(I32, choice(m, s->of[0], at));
+	if (chance(30))
+		return store;
+	s = statement(IF, 0);
+	s->of[0] = condition(m, 1);
+	s->body = store;
+	if (chance(20)) {
+		s->other = statement(ADD_TO, place);
+		s->other->of[0] = cast(I32, binary('+', at, literal(pick(4))));
+	}
+	return s;
+}
+
+/* Loops that append to what is behind a place. */
+static struct statement *append_loops(struct maker *m)
+{
+	int visible = m->nvisible, place = variable_add(m, I32);
+	struct statement *s = statement(SET, place), **to = &s->next, **inside;
+
+	if (place < 0)
+		return access_make(m);
+	s->of[0] = cast(I32, binary('*', query(chance(70) ? GLOBAL_ID : 1 + pick(2), 0),
+	                            literal(1 + pick(30))));
+	m->visible[m->nvisible++] = place;
+	for (int l = 1 + pick(3); l; l--) {
+		int which = variable_add(m, chance(80) ? I32 : pick(NALLTYPES));
+
+		if (which < 0)
+			break;
+		*to = count_loop(m, which, literal(1 + pick(4)));
+		inside = &(*to)->body;
+		if (chance(30))
+			*inside = append_make(m, place);
+		if (*inside && chance(50)) {
+			to = &(*to)->next;
+			m->nvisible--;
+		} else {
+			to = inside;
+		}
+		while (*to)
+			to = &(*to)->next;
+	}
+	*to = append_make(m, place);
+	m->nvisible = visible;
+	return s;
+}
+
 /* Stores at equal distances, or so it seems, in any order. */
 static struct statement *strided_stores(struct maker *m)
 {
@@ -920,6 +991,29 @@ static struct statement *pair_loop(struct maker *m)
 	return s;
 }
 
+/* A loop that a goto makes; perhaps another one leads into it. */
+static struct statement *again(struct maker *m)
+{
+	int visible = m->nvisible, which = variable_add(m, chance(80) ? I32 : pick(NALLTYPES));
+	struct statement *s = statement(AGAIN, which);
+
+	if (which < 0)
+		return access_make(m);
+	s->of[1] = chance(60) ? literal(1 + pick(6)) : any(m, 1);
+	if (chance(40))
+		s->of[2] = condition(m, 1);
+	m->visible[m->nvisible++] = which;
+	if (chance(25))
+		s->also = also_make(m, which);
+	m->depth++;
+	s->body = block(m);
+	m->nvisible = visible + 1;
+	s->other = block(m);
+	m->depth--;
+	m->nvisible = visible;
+	return s;
+}
+
 static struct statement *statement_make(struct maker *m)
 {
 	int what = pick(100), visible = m->nvisible;
@@ -931,6 +1025,8 @@ static struct statement *statement_make(struct maker *m)
 		return tile_loops(m);
 	if (chance(4))
 		return strided_stores(m);
+	if (chance(4))
+		return append_loops(m);
 	if (chance(4))
 		return border(m);
 	if (chance(4))
@@ -953,11 +1049,13 @@ static struct statement *statement_make(struct maker *m)
 		return s;
 	if (m->depth <= 2 && chance(4))
 		return switch_make(m, -1);
+	if (m->depth <= 2 && chance(3))
+		return again(m);
 
 	if (m->depth > 2 || what < 42)
 		return access_make(m);
 	if (what < 55) {
-		enum type type = pick(NTYPES);
+		enum type type = pick(NALLTYPES);
 		int which = variable_add(m, type);
 
 		if (which < 0)
@@ -1441,6 +1539,23 @@ static void change_print(FILE *out, const struct random_kernel *kernel, const st
 	fputs(s->form >= LEAST && s->form <= PRODUCT_MORE ? ");\n" : ";\n", out);
 }
 
+static void again_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	fprintf(out, "%s v%d = 0;\n", types[kernel->variables[s->which]].name, s->which);
+	if (s->of[2]) {
+		fputs("if (", out);
+		expression_print(out, kernel, s->of[2]);
+		fprintf(out, ") goto middle%d;\n", s->which);
+	}
+	fprintf(out, "again%d: {\n", s->which);
+	block_print(out, kernel, s->body);
+	fprintf(out, "}\nmiddle%d: {\n", s->which);
+	block_print(out, kernel, s->other);
+	fputs("}\nif (++", out);
+	loop_test_print(out, kernel, s);
+	fprintf(out, ") goto again%d;\n", s->which);
+}
+
 static void case_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
 	if (s->form)
@@ -1511,6 +1626,9 @@ static void block_print(FILE *out, const struct random_kernel *kernel, const str
 			break;
 		case CONTINUE:
 			fputs("continue;\n", out);
+			break;
+		case AGAIN:
+			again_print(out, kernel, s);
 			break;
 		}
 }
@@ -1609,7 +1727,10 @@ struct execution {
 
 static int64_t fit(enum type type, int64_t value)
 {
-	return type == I32 ? (int32_t)value : type == U32 ? (int64_t)(uint32_t)value : value;
+	unsigned shift = 64 - types[type].bits;
+	uint64_t bits = (uint64_t)value << shift;
+
+	return types[type].is_signed ? (int64_t)bits >> shift : (int64_t)(bits >> shift);
 }
 
 static int64_t wrong(struct execution *x)
@@ -1972,15 +2093,21 @@ static void paint_run(struct execution *x, const struct statement *s)
 
 static enum flow block_run(struct execution *x, const struct statement *s);
 
+/* Small numbers are computed as int. */
+static int64_t stepped(struct execution *x, enum type type, __int128 value)
+{
+	return fit(type, result(x, promoted(type), value));
+}
+
 static void step_run(struct execution *x, const struct statement *s)
 {
 	enum type type = x->kernel->variables[s->which];
 	int64_t *count = &x->variables[s->which], by;
 
 	if (s->form == 5) {
-		*count = result(x, type, extended(type, *count) * 2);
+		*count = stepped(x, type, extended(type, *count) * 2);
 	} else if (s->form == 2 || s->form == 4 || s->form == 7) {
-		*count = result(x, type, extended(type, *count) + (s->form == 2 ? -1 : 1));
+		*count = stepped(x, type, extended(type, *count) + (s->form == 2 ? -1 : 1));
 	} else {
 		enum type wide = common(type, s->of[2]->type);
 
@@ -2017,6 +2144,27 @@ static enum flow loop_run(struct execution *x, const struct statement *s)
 		if (flow == GOES_ON || (s->form != 3 && s->form != 6))
 			step_run(x, s);
 	}
+	return GOES_ON;
+}
+
+static enum flow again_run(struct execution *x, const struct statement *s)
+{
+	enum type type = x->kernel->variables[s->which];
+	int64_t *count = &x->variables[s->which];
+	bool skips = s->of[2] && evaluate(x, s->of[2]);
+	enum flow flow = GOES_ON;
+
+	*count = 0;
+	do {
+		if (!skips)
+			flow = block_run(x, s->body);
+		skips = false;
+		if (flow == GOES_ON)
+			flow = block_run(x, s->other);
+		if (flow != GOES_ON)
+			return flow;
+		*count = stepped(x, type, extended(type, *count) + 1);
+	} while (!x->wrong && loop_goes_on(x, s));
 	return GOES_ON;
 }
 
@@ -2063,7 +2211,7 @@ static void pair_run(struct execution *x, const struct statement *s)
 
 static enum flow switch_run(struct execution *x, const struct statement *s)
 {
-	enum type type = s->of[0]->type;
+	enum type type = promoted(s->of[0]->type);
 	int64_t value = evaluate(x, s->of[0]);
 	const struct statement *of, *other = NULL;
 	enum flow flow = GOES_ON;
@@ -2118,6 +2266,9 @@ static enum flow block_run(struct execution *x, const struct statement *s)
 			return BREAKS;
 		case CONTINUE:
 			return CONTINUES;
+		case AGAIN:
+			flow = again_run(x, s);
+			break;
 		}
 	}
 	return flow;
