@@ -513,16 +513,16 @@ static void test_platform(void **state)
 static void test_index(void **state)
 {
 	static const char *const good[] = {
-	    "heddle-index 21\nargument buffer\nargument buffer\n"
+	    "heddle-index 22\nargument buffer\nargument buffer\n"
 	    "node group 0 0\nnode items 0 0\nnode item 0 0\n"
 	    "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
 	    "node mul 64 4 5\nnode sub 64 6 5\n"
 	    "access 0 7 4 read maybe 4\naccess 1 6 4 write always 4\n",
-	    "heddle-index 21\nargument buffer\nargument integer 32\nargument local\n"
+	    "heddle-index 22\nargument buffer\nargument integer 32\nargument local\n"
 	    "argument other\nnode group 0 0\nnode items 0 0\nnode item 0 0\nnode mul 32 0 1\n"
 	    "node add 32 3 2\nnode argument 32 1\nnode constant 0 4\nnode mul 64 4 6\n"
 	    "node range 32 0 10\nguard 2 4 5\naccess 0 7 4 update maybe 4 0\n",
-	    "heddle-index 21\nargument buffer\nargument buffer\nargument buffer\n"
+	    "heddle-index 22\nargument buffer\nargument buffer\nargument buffer\n"
 	    "node group 0 0\nnode constant 0 4\nnode mul 64 0 1\nnode load 32 0 2\n"
 	    "node load 8 1 3\nnode extend 8 4\nguard 1 0 3\nnode add 64 5 3\n"
 	    "access 2 6 4 write always 4 0\naccess 0 2 4 read always 4\n",

@@ -15,7 +15,7 @@
 #include "tests/unit/test.h"
 
 /* out[table[f(group, item)]] = ..., of bytes; the table is argument 0. */
-static const char beginning[] = "heddle-index 21\nargument buffer\nargument buffer\n"
+static const char beginning[] = "heddle-index 22\nargument buffer\nargument buffer\n"
                                 "argument buffer\n";
 
 /* Nodes 0 to 6: group, item, 4, 4 group, 2^33, 4 group - 4, 4 item. */

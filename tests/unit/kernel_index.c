@@ -156,7 +156,7 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 21\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 22\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
@@ -191,7 +191,7 @@ static void description_read(void **state)
 /* group == groups - 1 ? n : 16 * group: each of the two counts for the groups that have it. */
 static void choices(void **state)
 {
-	static const char text[] = "heddle-index 21\nargument buffer\nargument integer 32\n"
+	static const char text[] = "heddle-index 22\nargument buffer\nargument integer 32\n"
 	                           "node group 0 0\nnode groups 0 0\nnode constant 0 1\n"
 	                           "node sub 64 1 2\nguard 9 0 3\nnode constant 0 16\n"
 	                           "node mul 64 0 4\nnode argument 0 1\nnode choose 64 0 6 5\n"
@@ -226,7 +226,7 @@ static void choices(void **state)
 /* A base of 2^31 as an unsigned number, at the byte p[base + i] of a buffer that is larger. */
 static void large_bases(void **state)
 {
-	static const char text[] = "heddle-index 21\nargument buffer\nargument integer 32\n"
+	static const char text[] = "heddle-index 22\nargument buffer\nargument integer 32\n"
 	                           "node argument 0 1\nnode group 0 0\nnode items 0 0\n"
 	                           "node mul 64 1 2\nnode item 0 0\nnode add 64 3 4\n"
 	                           "node fit 32 5\nnode add 32 0 6\nnode inbounds 32 7\n"
@@ -284,7 +284,7 @@ static void counts_that_overflow(void **state)
 
 		snprintf(
 		    text, sizeof(text),
-		    "heddle-index 21\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
+		    "heddle-index 22\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
 		    "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
 		    "access 0 4 1 write every 1\n",
 		    loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
@@ -301,7 +301,7 @@ static void counts_that_overflow(void **state)
  * written. */
 static void one_round_fills_nothing(void **state)
 {
-	static const char text[] = "heddle-index 21\nargument buffer\nnode constant 0 5\n"
+	static const char text[] = "heddle-index 22\nargument buffer\nnode constant 0 5\n"
 	                           "node constant 0 9\nnode trips 32 0 1 0 6 1\n"
 	                           "node loop 32 0 1 2\nnode item 0 0\nnode constant 0 100\n"
 	                           "node mul 8 4 5\nnode extend 8 6\nnode add 32 3 7\n"
@@ -330,7 +330,7 @@ static struct index_window written(const char *nodes)
 	char text[2000];
 
 	snprintf(text, sizeof(text),
-	         "heddle-index 21\nargument buffer\n"
+	         "heddle-index 22\nargument buffer\n"
 	         "node group 0 0\nnode items 0 0\nnode mul 64 0 1\nnode item 0 0\n"
 	         "node add 64 2 3\nnode constant 0 0\nnode constant 0 1\nnode constant 0 3\n"
 	         "node constant 0 4\nnode constant 0 12\n%s",
@@ -427,7 +427,7 @@ static void tests_of_tests(void **state)
 /* Between rows a range has what it reads, unless another group writes there. */
 static void rows_are_kept(void **state)
 {
-	static const char text[] = "heddle-index 21\nargument buffer\nargument integer 32\n"
+	static const char text[] = "heddle-index 22\nargument buffer\nargument integer 32\n"
 	                           "node group 0 0\nnode constant 0 16\nnode mul 64 0 1\n"
 	                           "node argument 0 1\nnode mul 64 0 3\n"
 	                           "access 0 4 16 read always 4\naccess 0 2 12 write always 4\n";
@@ -435,7 +435,7 @@ static void rows_are_kept(void **state)
 	                            "guard 9 0 7\nnode constant 0 12\nnode add 64 2 8\n"
 	                            "access 0 9 4 write always 4 0\n";
 	static const char reader[] = "node constant 0 124\naccess 0 5 4 read always 4\n";
-	static const char apart[] = "heddle-index 21\nargument buffer\nnode group 0 0\n"
+	static const char apart[] = "heddle-index 22\nargument buffer\nnode group 0 0\n"
 	                            "node constant 0 512\nnode mul 64 0 1\n"
 	                            "access 0 2 512 read always 4\naccess 0 2 12 write always 4\n";
 	struct ndrange range = {1, {8, 1, 1}, {1, 1, 1}, {0, 0, 0}};
@@ -482,13 +482,13 @@ static void rows_are_kept(void **state)
 /* A row of an image is written as far as it goes. */
 static void pixels(void **state)
 {
-	static const char text[] = "heddle-index 21\nargument image 2 1\nargument sampler\n"
+	static const char text[] = "heddle-index 22\nargument image 2 1\nargument sampler\n"
 	                           "field 0 0 4\nnode group 0 0\nnode items 0 0\nnode mul 64 0 1\n"
 	                           "node item 0 0\nnode add 64 2 3\nnode field 0 0\nguard 5 4 5\n"
 	                           "access 0 4 1 write every 1 0\n";
 	static const char *const wrong[] = {
-	    "heddle-index 21\nargument sampler\nfield 0 0 4\n",
-	    "heddle-index 21\nargument sampler\naccess 0 -1 1 read maybe 1\n",
+	    "heddle-index 22\nargument sampler\nfield 0 0 4\n",
+	    "heddle-index 22\nargument sampler\naccess 0 -1 1 read maybe 1\n",
 	};
 	const struct index_image given = {.width = 20};
 	struct ndrange range = {1, {4, 1, 1}, {8, 1, 1}, {0, 0, 0}};
@@ -517,17 +517,17 @@ static void pixels(void **state)
 /* b[id * stride + first], of fields of an argument. */
 static void fields_are_read(void **state)
 {
-	static const char text[] = "heddle-index 21\nargument other\nargument buffer\n"
+	static const char text[] = "heddle-index 22\nargument other\nargument buffer\n"
 	                           "field 0 4 2\nfield 0 8 8\n"
 	                           "node group 0 0\nnode items 0 0\nnode mul 64 0 1\n"
 	                           "node item 0 0\nnode add 64 2 3\nnode field 0 0\n"
 	                           "node field 0 1\nnode mul 64 4 5\nnode add 64 7 6\n"
 	                           "access 1 8 4 write every 4\n";
 	static const char *const wrong[] = {
-	    "heddle-index 21\nargument buffer\nfield 0 0 4\n",
-	    "heddle-index 21\nargument other\nfield 1 0 4\n",
-	    "heddle-index 21\nargument other\nfield 0 0 3\n",
-	    "heddle-index 21\nargument other\nfield 0 0 4\nnode field 0 1\n",
+	    "heddle-index 22\nargument buffer\nfield 0 0 4\n",
+	    "heddle-index 22\nargument other\nfield 1 0 4\n",
+	    "heddle-index 22\nargument other\nfield 0 0 3\n",
+	    "heddle-index 22\nargument other\nfield 0 0 4\nnode field 0 1\n",
 	};
 	const struct {
 		int unused;
@@ -585,24 +585,24 @@ static void nonsense_is_refused(void **state)
 	static const char *const bad[] = {
 	    "",
 	    "heddle-index 4\n",
-	    "heddle-index 21\nargument thing\n",
-	    "heddle-index 21\nnode add 64 0 0\n",
-	    "heddle-index 21\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 21\nnode constant 0\n",
-	    "heddle-index 21\nnode group 0 3\n",
-	    "heddle-index 21\nnode sing 0\n",
-	    "heddle-index 21\nnode constant 0 1\nnode extend 0 0\n",
-	    "heddle-index 21\nnode constant 0 1\nnode choose 64 0 0 0\n",
-	    "heddle-index 21\nnode constant 0 1\nguard 9 0 0\nnode choose 0 0 0 0\n",
-	    "heddle-index 21\nnode argument 0 0\n",
-	    "heddle-index 21\naccess 0 -1 4 read maybe 4\n",
-	    "heddle-index 21\nargument buffer\naccess 0 0 4 read maybe 4\n",
-	    "heddle-index 21\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
-	    "heddle-index 21\nargument buffer\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 21\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
-	    "heddle-index 21\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
-	    "heddle-index 21\nnode constant 0 1\nguard 1 0 1\n",
-	    "heddle-index 21\nnode constant 0 1\nguard 99 0 0\n",
+	    "heddle-index 22\nargument thing\n",
+	    "heddle-index 22\nnode add 64 0 0\n",
+	    "heddle-index 22\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 22\nnode constant 0\n",
+	    "heddle-index 22\nnode group 0 3\n",
+	    "heddle-index 22\nnode sing 0\n",
+	    "heddle-index 22\nnode constant 0 1\nnode extend 0 0\n",
+	    "heddle-index 22\nnode constant 0 1\nnode choose 64 0 0 0\n",
+	    "heddle-index 22\nnode constant 0 1\nguard 9 0 0\nnode choose 0 0 0 0\n",
+	    "heddle-index 22\nnode argument 0 0\n",
+	    "heddle-index 22\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 22\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 22\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 22\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 22\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 22\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 22\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 22\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 
@@ -843,7 +843,7 @@ static bool contiguous(const char *elements, const struct ndrange *range)
 	bool found = false;
 	int node, used, nodes = 18;
 
-	at += sprintf(at, "heddle-index 21\nargument buffer\nargument buffer\n%s", indices);
+	at += sprintf(at, "heddle-index 22\nargument buffer\nargument buffer\n%s", indices);
 	at += sprintf(at, "node constant 0 4\nnode mul 64 7 18\n");
 	for (const char *e = elements; sscanf(e, "%d%n", &node, &used) == 1; e += used)
 		at += sprintf(at, "node mul 64 %d 18\n", node);

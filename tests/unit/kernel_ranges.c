@@ -341,6 +341,12 @@ static const struct example examples[] = {
      {8},
      {{'O', 17}, {'B', 1024}, {'B', 1024}},
      "HALO/- CONTIGUOUS/- -/CONTIGUOUS+"},
+    {"kept",
+     1,
+     {128},
+     {8},
+     {{'B', 128 * 7}, {'B', 128 * 7}, {'B', 128 * 14}, {'i', 7}},
+     "CONTIGUOUS/- -/CONTIGUOUS -/CONTIGUOUS"},
     {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };
 

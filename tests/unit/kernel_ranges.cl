@@ -801,3 +801,18 @@ __kernel void segments(__global const uint *first, __global const float *in, __g
 	     i += get_local_size(0))
 		out[i] = in[i] + 1;
 }
+
+/* Each item keeps some numbers of its own, in its part, by a place that grows if one is kept. */
+__kernel void kept(__global const float *in, __global float *out, __global float *twice, int n)
+{
+	int first = get_global_id(0) * n, at = first;
+	__global float *to = twice + 2 * first;
+
+	for (int k = 0; k < n; k++) {
+		if (in[first + k] > 0.3f)
+			out[at++] = in[first + k];
+		for (int j = 0; j < 2; j++)
+			if (in[first + k] > 0.6f)
+				*to++ = j;
+	}
+}

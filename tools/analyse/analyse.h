@@ -97,13 +97,15 @@ int value_field_node(unsigned argument, unsigned long long offset, unsigned bits
 /** The number of the argument that a value is; -1: it is none. */
 int value_argument(LLVMValueRef value);
 
-/* What a phi grows by in each iteration: next = phi + step. */
+/* What a phi grows by in each iteration: next = phi + step, or a sum that is another one in each
+ * iteration, by conditions and loops within. */
 struct growth {
 	LLVMValueRef initial, next, step;
 	LLVMBasicBlockRef latch;
 	int element; /* of a vector, which counts; -1: it is a number */
 	bool negative, is_pointer;
 	bool is_product; /* the step is that of two operands of a mad24() */
+	bool varies;     /* there is no such step */
 };
 
 bool value_growth(LLVMValueRef phi, struct growth *growth);

@@ -202,7 +202,7 @@ static bool counts_all(LLVMValueRef value, unsigned block)
 	if (!LLVMIsAInstruction(value) || !value_walk_first(value))
 		return true; /* the first false result ends the walk */
 	if (LLVMIsAPHINode(value))
-		return value_growth(value, &growth) &&
+		return value_growth(value, &growth) && !growth.varies &&
 		       every_iteration_known(block_index(LLVMGetInstructionParent(value)), block) &&
 		       counts_all(growth.initial, block);
 	for (int i = 0; i < LLVMGetNumOperands(value); i++)

@@ -262,6 +262,11 @@ static bool depends(LLVMValueRef value)
 	return leads_to_phi(value);
 }
 
+/* Values that a sum in a loop is followed through. */
+enum { MOST_ADDED = 40 };
+
+static bool growth_find(LLVMValueRef phi, struct growth *growth, unsigned *left);
+
 static bool step_find(LLVMValueRef phi, LLVMValueRef next, struct growth *growth)
 {
 	LLVMOpcode op;
@@ -271,7 +276,6 @@ static bool step_find(LLVMValueRef phi, LLVMValueRef next, struct growth *growth
 	op = LLVMGetInstructionOpcode(next);
 	growth->negative = op == LLVMSub;
 	growth->is_pointer = op == LLVMGetElementPtr;
-	growth->element = -1;
 	growth->is_product = op == LLVMCall && integers_of(value_called_name(next), "_Z5mad24") &&
 	                     LLVMGetOperand(next, 2) == phi;
 	if (growth->is_product)
@@ -286,34 +290,135 @@ static bool step_find(LLVMValueRef phi, LLVMValueRef next, struct growth *growth
 	return true;
 }
 
-bool value_growth(LLVMValueRef phi, struct growth *growth)
+/* Whether a value is that of a phi in the same round, with something added to it, perhaps: by
+ * conditions, or by a loop within. @param left values to look at */
+static bool is_sum(LLVMValueRef value, LLVMValueRef phi, unsigned *left)
+{
+	struct growth inner;
+
+	if (value == phi)
+		return true;
+	if (!*left || !LLVMIsAInstruction(value) ||
+	    !block_dominates(LLVMGetInstructionParent(phi), LLVMGetInstructionParent(value)))
+		return false;
+	--*left;
+	switch (LLVMGetInstructionOpcode(value)) {
+	case LLVMAdd:
+		return is_sum(LLVMGetOperand(value, 0), phi, left) ||
+		       is_sum(LLVMGetOperand(value, 1), phi, left);
+	case LLVMGetElementPtr:
+		return LLVMGetNumOperands(value) == 2 &&
+		       is_sum(LLVMGetOperand(value, 0), phi, left);
+	case LLVMSub:
+		return is_sum(LLVMGetOperand(value, 0), phi, left);
+	case LLVMSelect:
+		return is_sum(LLVMGetOperand(value, 1), phi, left) &&
+		       is_sum(LLVMGetOperand(value, 2), phi, left);
+	case LLVMPHI:
+		/* Another one of the loop has its value of an earlier round. */
+		if (LLVMGetInstructionParent(value) == LLVMGetInstructionParent(phi))
+			return false;
+		if (growth_find(value, &inner, left))
+			return is_sum(inner.initial, phi, left);
+		for (unsigned k = 0; k < LLVMCountIncoming(value); k++)
+			if (!is_sum(LLVMGetIncomingValue(value, k), phi, left))
+				return false;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool growth_find(LLVMValueRef phi, struct growth *growth, unsigned *left)
 {
 	if (!LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2)
 		return false;
-	for (unsigned k = 0; k < 2; k++) {
-		growth->next = LLVMGetIncomingValue(phi, k);
-		growth->initial = LLVMGetIncomingValue(phi, 1 - k);
-		growth->latch = LLVMGetIncomingBlock(phi, k);
-		if (step_find(phi, growth->next, growth))
-			return true;
-	}
+	growth->element = -1;
+	for (int varies = 0; varies < 2; varies++)
+		for (unsigned k = 0; k < 2; k++) {
+			growth->next = LLVMGetIncomingValue(phi, k);
+			growth->initial = LLVMGetIncomingValue(phi, 1 - k);
+			growth->latch = LLVMGetIncomingBlock(phi, k);
+			growth->varies = varies;
+			if (varies
+			        ? block_dominates(LLVMGetInstructionParent(phi), growth->latch) &&
+			              is_sum(growth->next, phi, left)
+			        : step_find(phi, growth->next, growth))
+				return true;
+		}
 	return false;
+}
+
+bool value_growth(LLVMValueRef phi, struct growth *growth)
+{
+	unsigned left = MOST_ADDED;
+
+	if (!growth_find(phi, growth, &left))
+		return false;
+	if (growth->varies) {
+		growth->is_pointer = LLVMGetTypeKind(LLVMTypeOf(phi)) == LLVMPointerTypeKind;
+		growth->is_product = growth->negative = false;
+	}
+	return true;
 }
 
 static int product_24_node(LLVMValueRef call, int element);
 
+static int element_bytes_node(LLVMValueRef pointer, int number)
+{
+	return node_product(
+	    number, LLVMABISizeOfType(analyse_layout, LLVMGetGEPSourceElementType(pointer)));
+}
+
+/* What is added to a phi to make a value, which is_sum() has found to be one. */
+static int added_node(LLVMValueRef value, LLVMValueRef phi, int element)
+{
+	unsigned left = MOST_ADDED;
+	struct growth inner;
+	int a, b;
+
+	if (value == phi)
+		return node_constant(0);
+	switch (LLVMGetInstructionOpcode(value)) {
+	case LLVMAdd:
+		a = !is_sum(LLVMGetOperand(value, 0), phi, &left);
+		b = part_node(LLVMGetOperand(value, !a), element);
+		return node_sum(added_node(LLVMGetOperand(value, a), phi, element), b);
+	case LLVMGetElementPtr:
+		a = added_node(LLVMGetOperand(value, 0), phi, element);
+		return node_sum(a, element_bytes_node(value, value_node(LLVMGetOperand(value, 1))));
+	case LLVMSub:
+		a = added_node(LLVMGetOperand(value, 0), phi, element);
+		return node_two(INDEX_SUB, 64, a, part_node(LLVMGetOperand(value, 1), element));
+	case LLVMSelect:
+		a = added_node(LLVMGetOperand(value, 1), phi, element);
+		b = added_node(LLVMGetOperand(value, 2), phi, element);
+		return value_choice(LLVMGetOperand(value, 0), 64, a, b);
+	default:
+		break;
+	}
+	if (value_growth(value, &inner)) {
+		inner.element = element;
+		return value_loop_node(value, &inner, added_node(inner.initial, phi, element), 64);
+	}
+	a = added_node(LLVMGetIncomingValue(value, 0), phi, element);
+	for (unsigned k = 1; k < LLVMCountIncoming(value); k++)
+		a = node_two(INDEX_SELECT, 64, a,
+		             added_node(LLVMGetIncomingValue(value, k), phi, element));
+	return a;
+}
+
 static int step_node(const struct growth *growth, LLVMValueRef phi)
 {
-	int step = growth->is_product ? product_24_node(growth->step, growth->element)
-	                              : part_node(growth->step, growth->element);
+	int step;
 
+	if (growth->varies)
+		return added_node(growth->next, phi, growth->element);
+	step = growth->is_product ? product_24_node(growth->step, growth->element)
+	                          : part_node(growth->step, growth->element);
 	if (growth->negative)
 		return node_two(INDEX_SUB, 64, node_constant(0), step);
-	if (growth->is_pointer)
-		return node_product(
-		    step,
-		    LLVMABISizeOfType(analyse_layout, LLVMGetGEPSourceElementType(growth->next)));
-	return step;
+	return growth->is_pointer ? element_bytes_node(growth->next, step) : step;
 }
 
 /* Whether a number is extended with zeros that is not negative: then it is extended with its sign,
@@ -365,7 +470,8 @@ static int counter_trips(LLVMValueRef counter, const struct tested *tested, LLVM
 	char text[96];
 	int initial, step, limit;
 
-	if (!value_growth(counter, &growth) || growth.latch != latch || growth.is_pointer)
+	if (!value_growth(counter, &growth) || growth.latch != latch || growth.is_pointer ||
+	    growth.varies)
 		return -1;
 	if ((tested->value != counter && tested->value != growth.next) || depends(tested->bound))
 		return -1;

@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 21
+ *   heddle-index 22
  *   refuse REASON
  *   argument buffer | integer BITS | local | image SHAPE FORMATS | sampler | other   in order
  *   field ARGUMENT OFFSET BYTES                         of one that is `other` or `image`
@@ -47,7 +47,7 @@
  *
  * A LOAD is an integer in a buffer, of BITS (8, 16, 32 or 64), at a multiple of its size. It is
  * known where a launch says what is in the buffer (`contents` of struct index_launch). */
-#define INDEX_VERSION 21
+#define INDEX_VERSION 22
 
 /** Of all kernels of a source: what stands before the name of each, whose description follows, and
  * before an exit status behind one that is not whole. */
