@@ -182,6 +182,8 @@ expect_made '' 'int g(int x) { return x + THREE(IN, T, _MAX); }'
 expect_made '' '#define W 1\n#if CAT(W, 0) > 3 && defined(__NV_X)\nint x = CAT(c, l_);\n#endif'
 expect_made '' '#define CL_T int\n#define _C(x) x\nCAT(_C, )(CAT(CL_T, )) g();'
 expect_made '' '#if 0\nint w = CAT(c, l_khr_fp64);\n#endif'
+# A condition around a pragma alone needs no answer.
+expect_made '' '#if defined(cl_khr_fp64) || defined cl_amd_fp64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif'
 expect_made __OPENCL_VERSION__ 'enum { W = CAT(__OPENCL, _VERSION__) };'
 expect_made __OPENCL_VERSION__ '#if THREE(__OPENCL, _VER, SION__) > 100\n#endif'
 expect_made __OPENCL_VERSION__ '#if W\n#elif CAT(__OPENCL, _VERSION__) > 100\n#endif'

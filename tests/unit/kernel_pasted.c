@@ -48,6 +48,14 @@ static void texts(void **state)
 	    /* The compilation ends there, if at all. */
 	    {"#if A\n# error \"b\"\n#endif\n",
 	     ";heddle_condition( A);\n" SHOWN("if A") "#if A\n#endif\n"},
+	    /* What is asked by its whole name was asked before. */
+	    {"#if defined A || !defined ( B ) && C(defined) || defined(D\n#endif\n",
+	     ";heddle_condition( 1 || !1 && C(defined) || defined(D);\n" SHOWN(
+	         "if defined A || !defined ( B ) && C(defined) || defined(D") "#if defined A || "
+	                                                                      "!defined ( B ) && "
+	                                                                      "C(defined) || "
+	                                                                      "defined(D\n#"
+	                                                                      "endif\n"},
 	    /* Answers are no conditions. */
 	    {"#undef A\n#if B\n#endif\n#line 1\n#if C\n#endif\n",
 	     "#undef A\n#if B\n#endif\n#line 1\n;heddle_condition( C);\n" SHOWN(

@@ -58,9 +58,48 @@ static const char condition_mark[] = "heddle_condition";
 
 /* Prints the rest of a line as code. A macro at the end of the code in front of it does not take it
  * for its arguments. */
-static void rest_show(FILE *out, const char *mark, const char *rest)
+static void rest_show(FILE *out, const char *rest)
 {
-	fprintf(out, ";%s(%.*s);\n", mark, (int)strcspn(rest, "\n"), rest);
+	fprintf(out, ";(%.*s);\n", (int)strcspn(rest, "\n"), rest);
+}
+
+/* Behind `defined NAME` or `defined(NAME)`; the text itself where neither is. */
+static const char *defined_end(const char *text)
+{
+	size_t n = source_name_length(text);
+	const char *at = source_skip_blanks(text + n);
+	bool open = *at == '(';
+
+	if (!source_is_word(text, n, "defined"))
+		return text;
+	if (open)
+		at = source_skip_blanks(at + 1);
+	n = source_name_length(at);
+	if (!n || !open)
+		return n ? at + n : text;
+	at = source_skip_blanks(at + n);
+	return *at == ')' ? at + 1 : text;
+}
+
+/* Prints the names that a condition uses. Whether those are defined that it asks for is of no
+ * meaning: these are whole, so that who had to know was asked. */
+static void names_show(FILE *out, const char *rest)
+{
+	fprintf(out, ";%s(", condition_mark);
+	while (*rest && *rest != '\n') {
+		const char *end = defined_end(rest);
+		size_t n = source_name_length(rest);
+
+		if (end != rest) {
+			fputc('1', out);
+			rest = end;
+			continue;
+		}
+		n += !n;
+		fwrite(rest, 1, n, out);
+		rest += n;
+	}
+	fputs(");\n", out);
 }
 
 /* Prints what a condition says, and begins a group for the next one. @return whether it is one */
@@ -73,7 +112,7 @@ static bool condition_show(FILE *out, const char *word, size_t n)
 	if (!source_is_any(word, n, questions) && !source_is_any(word, n, others))
 		return false;
 	if (source_is_any(word, n, questions))
-		rest_show(out, condition_mark, word + n);
+		names_show(out, word + n);
 	fprintf(out, "#%.*s\n#else\n", (int)strcspn(word + branch, "\n"), word + branch);
 	return true;
 }
@@ -115,7 +154,7 @@ static void pragma_show(FILE *out, const char *word)
 		word = source_skip_blanks(word + n);
 		n = source_name_length(word);
 	}
-	rest_show(out, "", word + n);
+	rest_show(out, word + n);
 }
 
 /* Prints the definition of a macro that makes a text, which compilers may make in other ways. What
