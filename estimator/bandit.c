@@ -57,10 +57,19 @@ static bool can(const double *predicted_us, unsigned arm)
 	return !predicted_us || !isinf(predicted_us[arm]);
 }
 
-/* Measured, or predicted. */
-static double expected_us(const struct bandit *bandit, const double *predicted_us, unsigned arm)
+/* Measured, or predicted. Something may have held up the first pulls: a prediction of less counts
+ * as much as they do, but for arms that use others, which predictions flatter. */
+static double expected_us(const struct bandit *bandit, const struct bandit_rules *rules,
+                          const double *predicted_us, unsigned arm)
 {
-	return bandit->arms[arm].n || !predicted_us ? bandit_us(bandit, arm) : predicted_us[arm];
+	double us = bandit_us(bandit, arm);
+	unsigned n = bandit->arms[arm].n;
+
+	if (!predicted_us || n >= rules->sure)
+		return us;
+	if (!n)
+		return predicted_us[arm];
+	return arm < rules->costly && predicted_us[arm] < us ? sqrt(us * predicted_us[arm]) : us;
 }
 
 /* As arms are compared. */
@@ -104,7 +113,7 @@ static unsigned first_choose(const struct bandit *bandit, const struct bandit_ru
 	double best_us = INFINITY;
 
 	for (unsigned arm = 0; arm < rules->narms; arm++) {
-		double us = expected_us(bandit, predicted_us, arm);
+		double us = expected_us(bandit, rules, predicted_us, arm);
 
 		if (!can(predicted_us, arm))
 			continue;
@@ -155,7 +164,7 @@ static unsigned unknown_choose(const struct bandit *bandit, const struct bandit_
 	unsigned chosen = bandit->best;
 
 	for (unsigned arm = 0; arm < rules->narms; arm++) {
-		double us = expected_us(bandit, predicted_us, arm);
+		double us = expected_us(bandit, rules, predicted_us, arm);
 		bool unsaved = arm >= rules->costly && !bandit->arms[arm].n;
 
 		if (arm == bandit->best || !can(predicted_us, arm) ||
@@ -170,29 +179,37 @@ static unsigned unknown_choose(const struct bandit *bandit, const struct bandit_
 }
 
 /* The arm that will have cost least, so that those near the best are explored more often, and
- * others are not forgotten. The best arm while that cannot be afforded. */
+ * others are not forgotten. While that cannot be afforded, one that seems as fast as the best. The
+ * best arm: none. */
 static unsigned later_choose(const struct bandit *bandit, const struct bandit_rules *rules,
                              const double *predicted_us)
 {
 	double best_us = bandit_us(bandit, bandit->best), least_us = INFINITY, chosen_cost_us = 0;
-	unsigned chosen = bandit->best;
+	double free_us = INFINITY;
+	unsigned chosen = bandit->best, other = bandit->best;
 
 	if (bandit->pulls < bandit->explored + rules->apart)
 		return bandit->best;
 	for (unsigned a = 0; a < rules->narms; a++) {
 		const struct bandit_arm *arm = &bandit->arms[a];
-		double us = expected_us(bandit, predicted_us, a), cost_us = fmax(us - best_us, 0);
+		double us = expected_us(bandit, rules, predicted_us, a),
+		       cost_us = fmax(us - best_us, 0);
 		double sum_us = arm->regret_us + arm->explored * rules->each * best_us +
 		                (arm->n ? 1 : rules->untried) * cost_us;
 
-		if (a == bandit->best || !can(predicted_us, a) || us > rules->far * best_us ||
-		    sum_us >= least_us)
+		if (a == bandit->best || !can(predicted_us, a) || us > rules->far * best_us)
+			continue;
+		if (cost_us <= 0 && sum_us < free_us) {
+			other = a;
+			free_us = sum_us;
+		}
+		if (sum_us >= least_us)
 			continue;
 		chosen = a;
 		least_us = sum_us;
 		chosen_cost_us = cost_us;
 	}
-	return chosen_cost_us <= allowance(bandit, rules) ? chosen : bandit->best;
+	return chosen_cost_us <= allowance(bandit, rules) ? chosen : other;
 }
 
 /* ---- pulls ---- */

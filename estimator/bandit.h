@@ -38,9 +38,10 @@ struct bandit_rules {
 	/* First explorations: each arm so often in turn; an arm that is not near is tried once. 0:
 	 * predictions choose them. */
 	unsigned rounds;
-	unsigned sure;       /**< pulls of the best before others are explored */
-	unsigned known;      /**< pulls that make an arm known */
-	double near;         /**< arms that take at most so many times the best's time */
+	unsigned sure;  /**< pulls of the best before others are explored, and of any arm before
+	                     its prediction is of no meaning */
+	unsigned known; /**< pulls that make an arm known */
+	double near;    /**< arms that take at most so many times the best's time */
 	double first_budget; /**< what they may cost in all */
 
 	/* Later explorations. */

@@ -103,6 +103,44 @@ static void better_than_predicted(void **state)
 	assert_int_equal(arms.best, 1);
 }
 
+/* A first pull that something held up does not keep a device away that is predicted to be fast. */
+static void held_up_once(void **state)
+{
+	struct bandit arms = {.pulls = 0};
+	struct machine machine = machine_make(5000, 800, 700);
+	unsigned pulls = 0;
+
+	machine.us[KERNEL_ARM_SHARED] = 950;
+	for (int i = 0; i < 12; i++) {
+		unsigned arm = bandit_choose(&arms, RULES, machine.predicted);
+
+		pulls += arm == 1;
+		bandit_measured(&arms, RULES, arm, arm == 1 && pulls == 1 ? 1300 : machine.us[arm]);
+	}
+	assert_int_equal(arms.best, 1);
+}
+
+/* Where explorations may cost nothing more, an arm that seems as fast as the best is explored,
+ * though explorations of another one have cost less so far. */
+static void as_fast(void **state)
+{
+	struct bandit arms = {
+	    .best = KERNEL_ARM_SHARED,
+	    .pulls = 40,
+	    .explored = 30,
+	    .total_us = 40000,
+	    .regret_us = 500,
+	    .arms = {{.n = 3, .us = 1040, .explored = 3, .regret_us = 50},
+	             {.n = 3, .us = 1000, .explored = 3, .regret_us = 150},
+	             [KERNEL_ARM_SHARED] = {.n = 34, .us = 1000}},
+	};
+	struct machine machine = machine_make(1040, 1000, 1000);
+
+	assert_int_equal(bandit_choose(&arms, RULES, machine.predicted), 1);
+	arms.arms[1].us = 1001; /* it would cost something */
+	assert_int_equal(bandit_choose(&arms, RULES, machine.predicted), KERNEL_ARM_SHARED);
+}
+
 /* What was best becomes slow, as when somebody else uses the device. */
 static void machines_change(void **state)
 {
@@ -363,6 +401,30 @@ static void chunks_in_noise(void **state)
 	assert_true(sum / ROUNDS < 1.0205 * us[0]);
 }
 
+/* A GPU that is faster than a CPU in the best number of chunks alone. Trials of others, which come
+ * first, do not make it seem slow. */
+static void slow_chunks(void **state)
+{
+	static const double us[] = {1084, 1020, 900, 715};
+	const double predicted[KERNEL_ARMS] = {[0] = 700, [1] = 800};
+	struct machine machine = machine_make(predicted[0], predicted[1], INFINITY);
+	struct bandit arms = {.pulls = 0}, chunks = {.pulls = 0};
+
+	for (int i = 0; i < 40; i++) {
+		unsigned arm = bandit_choose(&arms, RULES, machine.predicted), cut;
+
+		if (arm) {
+			bandit_measured(&arms, RULES, arm, predicted[arm]);
+			continue;
+		}
+		cut = bandit_choose(&chunks, &kernel_chunks_rules, NULL);
+		if (kernel_chunks_measured(&chunks, cut, us[cut]))
+			bandit_measured(&arms, RULES, arm, us[cut]);
+	}
+	assert_int_equal(arms.best, 0);
+	assert_float_equal(bandit_us(&arms, 0), us[3], 1);
+}
+
 static void chunks_change(void **state)
 {
 	static const double before[] = {100, 80, 70, 75}, after[] = {60, 80, 90, 95};
@@ -380,6 +442,8 @@ int main(void)
 	    cmocka_unit_test(the_first_launch),
 	    cmocka_unit_test(broken_promises),
 	    cmocka_unit_test(better_than_predicted),
+	    cmocka_unit_test(held_up_once),
+	    cmocka_unit_test(as_fast),
 	    cmocka_unit_test(machines_change),
 	    cmocka_unit_test(forgotten),
 	    cmocka_unit_test(replaced),
@@ -392,6 +456,7 @@ int main(void)
 	    cmocka_unit_test(near_others),
 	    cmocka_unit_test(free_trials),
 	    cmocka_unit_test(chunks_in_noise),
+	    cmocka_unit_test(slow_chunks),
 	    cmocka_unit_test(chunks_change),
 	};
 	unsigned seed = test_seed();

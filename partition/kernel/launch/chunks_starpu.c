@@ -151,14 +151,12 @@ bool kernel_chunks_prepare(struct part *part)
 void kernel_chunks_learn(const struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
-	struct bandit *chunks = &request->shape->chunks;
-	unsigned arm = __builtin_ctz(part->chunks);
 
 	if (!part->counts || part->compiled)
 		return;
 	starpu_pthread_mutex_lock(&request->kernel->mutex);
-	bandit_measured(chunks, &kernel_chunks_rules, arm, part->compute_us);
-	request->slow_chunks = !bandit_is_best(chunks, &kernel_chunks_rules, arm);
+	request->slow_chunks = !kernel_chunks_measured(
+	    &request->shape->chunks, __builtin_ctz(part->chunks), part->compute_us);
 	starpu_pthread_mutex_unlock(&request->kernel->mutex);
 }
 

@@ -74,3 +74,9 @@ const struct bandit_rules kernel_chunks_rules = {
     .young = 1,
     .period = 1,
 };
+
+bool kernel_chunks_measured(struct bandit *chunks, unsigned arm, double us)
+{
+	bandit_measured(chunks, &kernel_chunks_rules, arm, us);
+	return bandit_is_best(chunks, &kernel_chunks_rules, arm);
+}

@@ -26,4 +26,8 @@ bool kernel_arms_profiled(const struct bandit *arms, unsigned arm);
 enum { KERNEL_CHUNKS_ARMS = 4, KERNEL_CHUNKS_MOST = 1 << (KERNEL_CHUNKS_ARMS - 1) };
 extern const struct bandit_rules kernel_chunks_rules;
 
+/** Takes in what a launch in so many chunks took.
+ * @return whether it tells what the device takes: it had the best number of them by then */
+bool kernel_chunks_measured(struct bandit *chunks, unsigned arm, double us);
+
 #endif
