@@ -485,6 +485,26 @@ static void test_two_alike(void **state)
 	}
 }
 
+/* Tables that change with each launch do not make each search for a split. */
+static void test_searches(void **state)
+{
+	for (int m = 0; m < 20; m++) {
+		struct machine machine = machine_draw();
+		unsigned searches = 0;
+		struct learner learner;
+
+		learner_begin(&machine, &learner);
+		for (int i = 0; i < 1000; i++) {
+			unsigned before = learner.choice.decided;
+
+			learner.changes++;
+			launch(&machine, &learner);
+			searches += learner.choice.decided != before;
+		}
+		assert_in_range(searches, 0, 110);
+	}
+}
+
 /* After a device has failed, the others compute all groups, also by a candidate that was found
  * before. */
 static void test_failed(void **state)
@@ -594,7 +614,7 @@ int main(void)
 	    cmocka_unit_test(test_fixed_cost),  cmocka_unit_test(test_two_alike),
 	    cmocka_unit_test(test_failed),      cmocka_unit_test(test_failed_unused),
 	    cmocka_unit_test(test_failed_best), cmocka_unit_test(test_drawn),
-	    cmocka_unit_test(test_near),
+	    cmocka_unit_test(test_near),        cmocka_unit_test(test_searches),
 	};
 
 	srand48(test_seed());

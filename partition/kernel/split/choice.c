@@ -16,6 +16,8 @@
 #define CANDIDATE_LOST 1.1
 /* Launches of the best arm before others than the estimates' splits are tried. */
 enum { SEEK_AFTER = 5 };
+/* Launches at most between two searches for a split by tables that have changed. */
+enum { MOST_APART = 16 };
 /* The linear split among sets of devices that were tried. */
 #define LINEAR (1u << SPLIT_MAXDEVICES)
 
@@ -120,6 +122,20 @@ static void held_take(struct kernel_choice *choice, const struct sharing *sharin
 		choice->held[sharing->numbers[d]] = sharing->problem.devices[d].held;
 }
 
+/* Whether a split is to be searched for. Tables change with each launch that differs from others,
+ * and with several devices a search takes as long as many decisions: it takes place less and less
+ * often, and not while a candidate is compared, when its result would be left out. */
+static bool search_due(const struct kernel_choice *choice, const struct sharing *sharing,
+                       unsigned changes)
+{
+	unsigned apart = choice->decided / 4;
+
+	if (!choice->cut || !held_same(choice, sharing))
+		return true;
+	return choice->changes != changes && !choice->arms.arms[KERNEL_ARM_CANDIDATE].n &&
+	       choice->arms.pulls - choice->decided >= (apart < MOST_APART ? apart : MOST_APART);
+}
+
 /* Finds the best split by the tables and what devices hold, if these have changed. A split that was
  * measured stays in use; one that is estimated to be faster becomes the candidate. */
 static void shared_update(struct kernel_choice *choice, const struct sharing *sharing, size_t row,
@@ -141,10 +157,11 @@ static void shared_update(struct kernel_choice *choice, const struct sharing *sh
 	if (choice->cut)
 		candidate_judge(choice);
 	measured = bandit_us(&choice->arms, KERNEL_ARM_SHARED);
-	if (choice->cut && choice->changes == changes && held_same(choice, sharing))
+	if (!search_due(choice, sharing, changes))
 		return;
 	held_take(choice, sharing);
 	choice->changes = changes;
+	choice->decided = choice->arms.pulls;
 	us = split_decide(&sharing->problem, SPLIT_HEDDLE, share);
 	share_round(&sharing->problem, row, share);
 	if (!is_shared(&sharing->problem, share))

@@ -23,7 +23,8 @@ struct kernel_choice {
 	/** Sets of devices that were tried, a bit for each number; SPLIT_MAXDEVICES: the linear
 	 * split. */
 	unsigned ntried, tried[KERNEL_TRIED];
-	unsigned drawn; /**< where random numbers are */
+	unsigned decided; /**< launches by the latest search for a split */
+	unsigned drawn;   /**< where random numbers are */
 };
 
 /** The problem of splitting a launch among the devices that may take part, and its solution. */
