@@ -510,6 +510,10 @@ void ready_plan_destroy(struct ready_context *c);
 /** A task was submitted. The mutex is not held. */
 void ready_plan_submitted(struct ready_context *c);
 
+/** Tasks come, and nothing else is under way: the program may have gone on to another part, whose
+ * first tasks tell anew whether it is a stream. */
+void ready_plan_look_anew(struct ready_context *c);
+
 /** Where a task stands among those of its priority: the time from its end to the end of all, us. */
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
 

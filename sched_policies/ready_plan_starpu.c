@@ -299,6 +299,25 @@ static void stream_choose(struct ready_context *c)
 	p->alike = false;
 }
 
+/* Whether all workers have done all that they started. */
+static bool nobody_runs(const struct ready_context *c)
+{
+	for (unsigned w = 0; w < c->nworkers; w++)
+		if (atomic_load_explicit(&c->workers[w].rests_since_us, memory_order_relaxed) <= 0)
+			return false;
+	return true;
+}
+
+void ready_plan_look_anew(struct ready_context *c)
+{
+	if (!c->plan->flat || !nobody_runs(c))
+		return;
+	c->plan->flat = 0;
+	c->plan->read_bytes = c->plan->shared_bytes = 0;
+	c->flat = false;
+	stream_choose(c);
+}
+
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;

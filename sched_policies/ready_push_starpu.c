@@ -151,6 +151,8 @@ static void inbox_empty(struct ready_context *c, bool plainly)
 	if (!heddle_pool_count(c->pool) && !c->claims.total) {
 		c->busy_since_us = now_us;
 		c->most = 0;
+		if (c->plan)
+			ready_plan_look_anew(c);
 	}
 	while (c->late) {
 		struct starpu_task *task = c->late, *next = task->next;

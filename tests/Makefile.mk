@@ -194,6 +194,7 @@ sim_tests = \
 	tests/sim/model \
 	tests/sim/noise \
 	tests/sim/path \
+	tests/sim/phases \
 	tests/sim/policies \
 	tests/sim/priorities \
 	tests/sim/product \

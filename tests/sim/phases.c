@@ -1,0 +1,77 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A graph after a phase of independent tasks, under heddle, with nothing known, as a factorisation
+ * follows the tasks that make its matrix. It is no stream because those were one: no core tries a
+ * task that takes it longer than the accelerator needs for all of them.
+ */
+#include "config.h"
+
+#include <starpu.h>
+
+#include "tests/sim/simulated.h"
+#include "tests/unit/test.h"
+
+SIMULATED("6cpu+gpu1@8000:10")
+
+#define MADE 40 /* independent tasks, before */
+#define MADE_US 100000
+#define CHAINS 12
+#define LENGTH 5
+#define CORE_US 200000
+#define GPU_US 1000
+
+static unsigned on_cores;
+
+static double make_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                        unsigned nimpl)
+{
+	return MADE_US;
+}
+
+static double step_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                        unsigned nimpl)
+{
+	return arch->devices[0].type == STARPU_CPU_WORKER ? CORE_US : GPU_US;
+}
+
+SIMULATED_CODELET(make, make_cost);
+SIMULATED_CODELET(step, step_cost);
+
+static void has_ended(void *arg)
+{
+	on_cores += starpu_worker_get_type(starpu_worker_get_id()) == STARPU_CPU_WORKER;
+}
+
+static void chains_submit(starpu_data_handle_t *handles)
+{
+	on_cores = 0;
+	for (int i = 0; i < LENGTH * CHAINS; i++)
+		assert_int_equal(starpu_task_insert(&step, STARPU_RW, handles[i % CHAINS],
+		                                    STARPU_CALLBACK, has_ended, 0),
+		                 0);
+}
+
+static void phases_submit(starpu_data_handle_t *handles)
+{
+	for (int i = 0; i < MADE; i++)
+		assert_int_equal(starpu_task_insert(&make, STARPU_RW, handles[i], 0), 0);
+	starpu_task_wait_for_all();
+	chains_submit(handles);
+}
+
+static void test_phases(void **state)
+{
+	double us = simulated_us(MADE, phases_submit);
+
+	print_message("%.0f us, %u tasks on cores\n", us, on_cores);
+	assert_int_equal(on_cores, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_phases)};
+
+	setenv("HEDDLE_ESTIMATE", "online,neighbours", 1);
+	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
+}
