@@ -154,3 +154,12 @@ const char *work_strategy(const char *given, unsigned sched_ctx)
 	ours = work_policy_ours(sched_ctx);
 	return ours ? ours->strategy : NULL;
 }
+
+int work_strategy_blame(const char *given, int status)
+{
+	const char *variable = heddle_variable_text(HEDDLE_VARIABLE_STRATEGY);
+
+	if (!given && *variable && status == -EINVAL)
+		heddle_refuse(status, "HEDDLE_STRATEGY=%s cannot be used", variable);
+	return status;
+}

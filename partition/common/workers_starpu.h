@@ -77,4 +77,9 @@ const struct heddle_policy *work_policy_ours(unsigned sched_ctx);
  * @return NULL: there is none */
 const char *work_strategy(const char *given, unsigned sched_ctx);
 
+/** After a message that a strategy is wrong: says so if HEDDLE_STRATEGY named it.
+ * @param status of that
+ * @return status */
+int work_strategy_blame(const char *given, int status);
+
 #endif

@@ -140,7 +140,7 @@ static int strategy_take(struct heddle_loop_request *loop)
 		spec = NULL;
 	overlaps = spec ? heddle_strategy_overlaps(spec) : 1;
 	if (overlaps < 0)
-		return overlaps;
+		return work_strategy_blame(loop->loop.strategy, overlaps);
 	if (spec && !(loop->strategy = strdup(spec)))
 		return -ENOMEM;
 	loop->modelled = spec && heddle_clock() == HEDDLE_CLOCK_MODELLED;

@@ -151,7 +151,7 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 	/* A wrong specification is refused now, not when the wavefront begins. */
 	status = heddle_strategy_create(spec, &none, &blocks);
 	if (status)
-		return status;
+		return work_strategy_blame(given->strategy, status);
 	heddle_strategy_destroy(blocks);
 	if ((status = strategy_reduce(wave, &spec)))
 		return status;

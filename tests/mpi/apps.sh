@@ -148,6 +148,8 @@ expect 2 'steal:first=1: steal has no parameters' ranks 2 "$apps/blackscholes/bl
 HEDDLE_NODE_STRATEGY=css:first=1
 expect 2 'HEDDLE_NODE_STRATEGY=css:first=1 cannot be used' ranks 2 "$apps/blackscholes/blackscholes" --mpi
 unset HEDDLE_NODE_STRATEGY
+HEDDLE_STRATEGY=best expect 2 'HEDDLE_STRATEGY=best cannot be used' \
+	ranks 2 "$apps/blackscholes/blackscholes" --mpi
 expect 0 'rank 3: 0 wrong' ranks 4 "$top_builddir/doc/examples/ranks"
 # Between an app and MPI: what Open MPI is told before it starts, an error of MPI, which MPI itself
 # does not end the program for, and a rank that hangs before the first run or after the last one.

@@ -14,6 +14,9 @@ expect_app 0 "every chunk is a task" vecinc --size 1000 --reps 1 --strategy gss
 for app in vecinc eclat nbia; do
 	expect_app 2 '"abc" is not a block strategy' $app --size 1000 --reps 1 --strategy abc
 done
+HEDDLE_STRATEGY=abc expect_app 2 'HEDDLE_STRATEGY=abc cannot be used' blackscholes --size 1000 --reps 1
+HEDDLE_STRATEGY=css:size=1 expect_app 2 'HEDDLE_STRATEGY=css:size=1 cannot' blackscholes --size 1000 --reps 1
+HEDDLE_STRATEGY=abc expect_app 2 'HEDDLE_STRATEGY=abc cannot be used' strmatch --size 100 --reps 1
 expect_app 0 '"busy_us"' vecinc --size 4000003 --reps 1 --json -
 awk '/"iterations"/ { n = $2 + 0 } /"busy_us"/ { busy = $2 + 0 }
 	/"finish_us"/ && n > 0 { some = 1; if (!(busy > 0 && busy <= $2 + 0)) bad = 1 }
