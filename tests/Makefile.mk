@@ -224,7 +224,7 @@ smpi_programs =
 if HAVE_SMPI
 smpi_programs += tests/sim/ranks
 endif
-tests/sim/ranks: $(srcdir)/tests/sim/ranks.c $(smpi_libraries)
+tests/sim/ranks: $(srcdir)/tests/sim/ranks.c $(srcdir)/tests/sim/cluster.h $(smpi_libraries)
 	@$(MKDIR_P) tests/sim
 	$(AM_V_CCLD)$(SMPICC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) \
 		$(CFLAGS) -o $@ $(srcdir)/tests/sim/ranks.c $(smpi_ldadd)
@@ -434,6 +434,8 @@ EXTRA_DIST += \
 	tests/fpga/helgrind.supp \
 	tests/lsan.supp \
 	tests/run \
+	tests/sim/cluster.h \
+	tests/sim/clusters-table \
 	tests/sim/ranks.c \
 	tests/sim/simulated.h \
 	tests/sim/graphs-table \

@@ -9,6 +9,8 @@
  *   ranks drawn N SEED    each takes 1 to 20 times as long as the fastest could
  *   ranks spread N        as loop, and all read 64 MiB of rank 0
  *   ranks dear N          they do not, but the last iteration costs four times as much as the first
+ *   ranks machine SEED    says what heddle simulate is to be told for the next one
+ *   ranks cluster SEED [RUNS]    ranks, workers, speeds, costs and arrays are drawn (cluster.h)
  *   ranks flow LABELS     every eighth label comes back as larger work
  *   ranks wavefront ROWS  as many columns
  *   ranks interval ROWS [H ...]  twice as many columns, as in the experiments of Andronikos et al.
@@ -18,7 +20,8 @@
  *
  * Rank 0 prints the time in simulated microseconds, and what each rank did. Of `interval` and
  * `sweeps` it prints the interval, and the times predicted and simulated, of the model's and of
- * those that are given.
+ * those that are given; of `cluster` what no schedule can beat, what all rates together would take,
+ * and what each run of the loop took.
  */
 #include "config.h"
 
@@ -29,6 +32,8 @@
 #include <string.h>
 #include <heddle/heddle.h>
 #include <heddle/mpi.h>
+
+#include "tests/sim/cluster.h"
 
 /* SMPI calls it in each rank, which has variables of its own. */
 #undef main
@@ -58,12 +63,13 @@ static int print(int status, double us, size_t of(const void *ranks, int r), con
 }
 
 /* Each rank has its part of both arrays. Nobody ever touches them. */
-static starpu_data_handle_t part_make(size_t n)
+static starpu_data_handle_t part_make(size_t n, size_t bytes)
 {
 	size_t part = n / nranks + ((size_t)rank < n % nranks);
 	starpu_data_handle_t handle;
 
-	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)malloc(part + 1), part, 1);
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)malloc(part * bytes + 1),
+	                            part, bytes);
 	return handle;
 }
 
@@ -72,13 +78,26 @@ static starpu_data_handle_t part_make(size_t n)
 static bool dear_end, spreads;
 static double pace_us = 1; /* of this rank's iterations */
 
+/* Of a drawn loop. */
+static struct cluster cluster;
+
+static double cluster_us(const struct heddle_block *block, bool cpu)
+{
+	const struct cluster_rank *own = &cluster.ranks[rank];
+
+	return cluster_cost(&cluster, block->start, block->n) * (cpu ? own->cpu_us : own->gpu_us);
+}
+
 static double loop_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	const struct heddle_block *block = task->cl_arg;
 	double middle = (block->start + block->n / 2.0) / block->total;
 	double us = block->n * (dear_end ? 1 + 3 * middle : pace_us);
+	bool cpu = arch->devices[0].type == STARPU_CPU_WORKER;
 
-	return arch->devices[0].type == STARPU_CPU_WORKER ? us : us / 10;
+	if (cluster.nranks)
+		return cluster_us(block, cpu);
+	return cpu ? us : us / 10;
 }
 
 /* The number of this rank's. Rank 0 says what all can do. */
@@ -102,7 +121,9 @@ static size_t loop_iterations(const void *ranks, int r)
 	return ((const struct heddle_mpi_rank_stats *)ranks)[r].iterations;
 }
 
-static int run_loop(size_t n)
+/* @param runs of the same loop
+ * @param[out] us what each took */
+static int run_loops(size_t n, unsigned runs, double *us, struct heddle_mpi_rank_stats *ranks)
 {
 	static struct starpu_perfmodel model = {.type = STARPU_PER_ARCH,
 	                                        .symbol = "heddle_test_ranks_loop",
@@ -113,21 +134,105 @@ static int run_loop(size_t n)
 	                                           {.layout = HEDDLE_MPI_BLOCKS},
 	                                           {.layout = HEDDLE_MPI_ON_RANK}};
 	struct heddle_loop loop = {.codelet = &codelet, .n = n, .naccesses = 2 + spreads};
-	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
+	size_t in = cluster.nranks ? cluster.in : 1, out = cluster.nranks ? cluster.out : 1;
 	struct heddle_loop_stats stats;
-	int status;
+	int status = 0;
 
-	loop.accesses[0] = (struct heddle_access){.handle = part_make(n), .mode = STARPU_R};
-	loop.accesses[1] = (struct heddle_access){.handle = part_make(n), .mode = STARPU_W};
+	loop.accesses[0] = (struct heddle_access){.handle = part_make(n, in), .mode = STARPU_R};
+	loop.accesses[1] = (struct heddle_access){.handle = part_make(n, out), .mode = STARPU_W};
 	loop.accesses[2] = (struct heddle_access){.mode = STARPU_R, .share = HEDDLE_WHOLE};
 	if (spreads && !rank)
 		starpu_vector_data_register(&loop.accesses[2].handle, STARPU_MAIN_RAM,
 		                            (uintptr_t)calloc(64, 1 << 20), 64 << 20, 1);
-	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, places, ranks, &stats);
+	for (unsigned r = 0; !status && r < runs; r++) {
+		status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, places, ranks, &stats);
+		us[r] = stats.us;
+	}
 	for (int a = 0; a < 3; a++)
 		if (loop.accesses[a].handle)
 			starpu_data_unregister(loop.accesses[a].handle);
-	return print(status, stats.us, loop_iterations, ranks);
+	return status;
+}
+
+static int run_loop(size_t n)
+{
+	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
+	double us = 0;
+	int status = run_loops(n, 1, &us, ranks);
+
+	return print(status, us, loop_iterations, ranks);
+}
+
+/* ---- a drawn cluster ---- */
+
+static int machine_print(unsigned seed)
+{
+	char gpus[64] = "";
+
+	cluster_draw(&cluster, seed);
+	if (cluster.gpus)
+		snprintf(gpus, sizeof(gpus), "+%ugpu8@%d:10", cluster.gpus, CLUSTER_GPU_MBPS);
+	if (!rank)
+		printf("--platform %ucpu%s --ranks %u --network %.3f:%.3f\n", cluster.cpus, gpus,
+		       cluster.nranks, cluster.mbps, cluster.latency_us);
+	fflush(stdout);
+	return MPI_Finalize();
+}
+
+/* Its workers are some of the machine's. */
+static void cluster_conf(struct starpu_conf *conf)
+{
+	if ((unsigned)rank >= cluster.nranks)
+		return;
+	conf->ncpus = cluster.ranks[rank].cpus;
+	conf->ncuda = cluster.ranks[rank].gpus;
+}
+
+/* What a short message takes. */
+static double message_us(void)
+{
+	enum { TIMES = 4, BYTES = 40 };
+	char bytes[BYTES] = "";
+	double us = -starpu_timing_now();
+
+	for (int i = 0; i < TIMES && rank < 2; i++) {
+		if (i % 2 == rank)
+			MPI_Send(bytes, BYTES, MPI_BYTE, !rank, 0, MPI_COMM_WORLD);
+		else
+			MPI_Recv(bytes, BYTES, MPI_BYTE, !rank, 0, MPI_COMM_WORLD,
+			         MPI_STATUS_IGNORE);
+	}
+	us += starpu_timing_now();
+	MPI_Bcast(&us, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	return us / TIMES;
+}
+
+static int run_cluster(unsigned runs)
+{
+	enum { MOST_RUNS = 100 };
+	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
+	double us[MOST_RUNS], message = message_us(), bound = cluster_bound_us(&cluster, message);
+	int status;
+
+	if ((unsigned)nranks != cluster.nranks || runs > MOST_RUNS)
+		return 2;
+	status = run_loops(cluster.n, runs, us, ranks);
+	if (status || rank)
+		return status;
+	printf("%.1f %.1f", bound, cluster.n / cluster_rates(&cluster));
+	for (unsigned r = 0; r < runs; r++)
+		printf(" %.1f", us[r]);
+	printf("\n");
+	fprintf(stderr, "n %zu, %zu bytes in, %zu out, %s, a message takes %.1f us\n", cluster.n,
+	        cluster.in, cluster.out, cluster.shape, message);
+	for (int r = 0; r < nranks; r++)
+		fprintf(stderr,
+		        "rank %d: %u cores %.3f us, %u GPUs %.3f us: %zu iterations, %zu ranges, "
+		        "busy %.1f us, finish %.1f us\n",
+		        r, cluster.ranks[r].cpus, cluster.ranks[r].cpu_us, cluster.ranks[r].gpus,
+		        cluster.ranks[r].gpu_us, ranks[r].iterations, ranks[r].ranges,
+		        ranks[r].busy_us, ranks[r].finish_us);
+	return 0;
 }
 
 /* ---- a flow ---- */
@@ -299,12 +404,20 @@ static int run_sweeps(size_t n, char **sweeps)
 int main(int argc, char **argv)
 {
 	int level, status = 2;
+	struct starpu_conf conf;
 	size_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-	if (starpu_init(NULL))
+	starpu_conf_init(&conf);
+	if (n && !strcmp(argv[1], "machine"))
+		return machine_print(n);
+	if (n && !strcmp(argv[1], "cluster")) {
+		cluster_draw(&cluster, n);
+		cluster_conf(&conf);
+	}
+	if (starpu_init(&conf))
 		MPI_Abort(MPI_COMM_WORLD, 77);
 	dear_end = n && !strcmp(argv[1], "dear");
 	spreads = n && !strcmp(argv[1], "spread");
@@ -312,8 +425,10 @@ int main(int argc, char **argv)
 		pace_us = 1 + rank % 2;
 	if (n && !strcmp(argv[1], "drawn"))
 		pace_us = drawn_us(argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
-	if (n && (dear_end || spreads || !strcmp(argv[1], "loop") || !strcmp(argv[1], "alike") ||
-	          !strcmp(argv[1], "drawn")))
+	if (cluster.nranks)
+		status = run_cluster(argc > 3 ? strtoul(argv[3], NULL, 10) : 3);
+	else if (n && (dear_end || spreads || !strcmp(argv[1], "loop") ||
+	               !strcmp(argv[1], "alike") || !strcmp(argv[1], "drawn")))
 		status = run_loop(n);
 	else if (n && !strcmp(argv[1], "flow"))
 		status = run_flow(n);
