@@ -210,6 +210,14 @@ void heddle_strategy_extend(struct heddle_strategy *b, size_t n)
 		b->strategy->extended(b, n);
 }
 
+void blocks_bound(struct heddle_strategy *b, unsigned worker, size_t maximum)
+{
+	struct heddle_strategy_worker *given = &b->workers[worker].given;
+	size_t least = given->alignment > given->minimum ? given->alignment : given->minimum;
+
+	given->maximum = maximum && maximum < least ? least : maximum;
+}
+
 void blocks_shorten(struct heddle_strategy *b, size_t n)
 {
 	if (n > b->remaining)

@@ -47,6 +47,9 @@ struct heddle_strategy {
 	struct blocks_worker workers[];
 };
 
+/** From now on the worker gets no larger block; 0: any. */
+void blocks_bound(struct heddle_strategy *b, unsigned worker, size_t maximum);
+
 /** A strategy. Hooks other than next may be NULL. */
 struct blocks_strategy {
 	struct heddle_strategy_info table;

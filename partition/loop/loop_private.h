@@ -20,6 +20,7 @@
 #include "partition/common/task_starpu.h"
 #include "support/starpu_compat.h"
 
+#include "part.h"
 #include "ranges.h"
 #include "window.h"
 
@@ -158,16 +159,17 @@ struct heddle_loop_request {
 	 * first may be of another size, and have loaded the kernel. */
 	unsigned parts, cut, probes;
 	atomic_ulong key;
-	bool submitting;      /* a thread submits such parts */
-	bool core_had_part;   /* a core has done one that was no probe */
-	bool shrinks;         /* others may take iterations of it */
-	bool repeats;         /* a part that the next run has, too */
-	size_t under_way;     /* blocks whose outputs are not written back */
-	size_t references;    /* blocks whose callbacks are not through, and one while blocks are
-	                         first given out: the loop ends with the last */
-	atomic_uint nwaiting; /* workers that wait; written with the mutex held */
-	unsigned asked_first; /* of them, modulo all */
-	unsigned nlearning;   /* workers that are learning */
+	bool submitting;       /* a thread submits such parts */
+	bool core_had_part;    /* a core has done one that was no probe */
+	bool shrinks;          /* others may take iterations of it: it is ... */
+	struct loop_part part; /* ... this */
+	bool bounded;          /* its blocks last no longer than worker_bound() says */
+	size_t under_way;      /* blocks whose outputs are not written back */
+	size_t references;     /* blocks whose callbacks are not through, and one while blocks are
+	                          first given out: the loop ends with the last */
+	atomic_uint nwaiting;  /* workers that wait; written with the mutex held */
+	unsigned asked_first;  /* of them, modulo all */
+	unsigned nlearning;    /* workers that are learning */
 	struct loop_block *spare;
 	int status; /* of the loop; once not 0 no block is given out */
 

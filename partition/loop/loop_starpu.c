@@ -170,7 +170,7 @@ static const char *undivided_spec(const struct heddle_loop_request *loop, char *
 
 	if (!loop->shrinks)
 		return "static";
-	snprintf(text, size, "tss:first=%zu,last=%zu,ramp=0.25", n / 10 + 1, n / 100 + 1);
+	snprintf(text, size, "tss:first=%zu,last=%zu,ramp=0.25", n / 10 + 1, n / 1000 + 1);
 	return text;
 }
 
@@ -197,6 +197,8 @@ static int strategy_init(struct heddle_loop_request *loop)
 	if (loop->warm)
 		loop_rates_recall(loop, workers);
 	problem.workers = workers;
+	loop->bounded =
+	    loop->shrinks && !loop->modelled && (is_undivided(loop) || !strncmp(spec, "hdss", 4));
 	if (is_undivided(loop))
 		spec = undivided_spec(loop, text, sizeof(text));
 	status = heddle_strategy_create(spec, &problem, &loop->blocks);
@@ -413,7 +415,7 @@ static int loop_check(const struct heddle_loop *given)
 	return status ? status : heddle_variables_check(environ);
 }
 
-static int submit(const struct heddle_loop *given, bool shrinks, bool repeats,
+static int submit(const struct heddle_loop *given, const struct loop_part *part,
                   struct heddle_loop_request **request)
 {
 	struct heddle_loop_request *loop;
@@ -425,8 +427,9 @@ static int submit(const struct heddle_loop *given, bool shrinks, bool repeats,
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)
 		return -ENOMEM;
-	loop->shrinks = shrinks;
-	loop->repeats = repeats;
+	loop->shrinks = part;
+	if (part)
+		loop->part = *part;
 	status = loop_init(loop, given);
 	if (!status) {
 		arrays = loop_arrays(loop);
@@ -450,13 +453,13 @@ static int submit(const struct heddle_loop *given, bool shrinks, bool repeats,
 
 int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_request **request)
 {
-	return submit(given, false, false, request);
+	return submit(given, NULL, request);
 }
 
-int loop_part_submit(const struct heddle_loop *part, bool repeats,
+int loop_part_submit(const struct heddle_loop *part, const struct loop_part *of,
                      struct heddle_loop_request **request)
 {
-	return submit(part, true, repeats, request);
+	return submit(part, of, request);
 }
 
 static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loop_stats *stats)

@@ -39,7 +39,7 @@ static bool is_part(const struct heddle_loop_request *loop)
 /* Whether nothing is known of a loop, and nothing will be. */
 static bool is_forgotten(const struct heddle_loop_request *loop)
 {
-	return is_part(loop) && !loop->repeats;
+	return is_part(loop) && !loop->part.repeats;
 }
 
 static bool known_is(const struct known *known, const struct heddle_loop_request *loop)

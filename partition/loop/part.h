@@ -17,9 +17,16 @@ struct loop_progress {
 	double us;   /**< since it began; 0: no block is done */
 };
 
-/** As heddle_loop_submit(). One core alone computes it in several blocks.
- * @param repeats the next run of the loop has the same part: what this one learns is kept for it */
-int loop_part_submit(const struct heddle_loop *part, bool repeats,
+struct loop_part {
+	bool repeats; /**< the next run of the loop has the same part: what this one learns is kept
+	               * for it */
+	double begin_us; /**< when the larger loop began */
+	double last_us;  /**< what its last run took; 0: not known */
+};
+
+/** As heddle_loop_submit(). One core alone computes it in several blocks. No block lasts long
+ * beside what the larger loop takes: others could not take it. */
+int loop_part_submit(const struct heddle_loop *part, const struct loop_part *of,
                      struct heddle_loop_request **request);
 
 /** @return false: no worker has a block yet, or StarPU's policy places them all */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "estimator/estimate_starpu.h"
@@ -79,11 +80,32 @@ static void workers_learned(struct heddle_loop_request *loop, const struct loop_
 	}
 }
 
-/* Mutex held: the iterations of the worker's next block. */
-static size_t worker_ask(struct heddle_loop_request *loop, struct loop_worker *worker)
-{
-	size_t n = heddle_strategy_next(loop->blocks, worker->index);
+/* A block of a part lasts no longer than this part of the time since the larger loop began, or of
+ * its last run. */
+#define PART_SO_FAR 8
+#define PART_LAST 32
 
+/* Mutex held: others should find iterations that no worker has begun until the loop ends. */
+static void worker_bound(struct heddle_loop_request *loop, struct loop_worker *worker, double now)
+{
+	double us = loop->part.last_us > 0 ? loop->part.last_us / PART_LAST
+	                                   : (now - loop->part.begin_us) / PART_SO_FAR;
+	double n = us * heddle_strategy_rate(loop->blocks, worker->index);
+
+	if (!(n > 0))
+		return;
+	n = fmin(fmax(n, 1), worker->maximum ? worker->maximum : loop->loop.n);
+	blocks_bound(loop->blocks, worker->index, n);
+}
+
+/* Mutex held: the iterations of the worker's next block. */
+static size_t worker_ask(struct heddle_loop_request *loop, struct loop_worker *worker, double now)
+{
+	size_t n;
+
+	if (loop->bounded)
+		worker_bound(loop, worker, now);
+	n = heddle_strategy_next(loop->blocks, worker->index);
 	if (!n && !worker->waiting && loop_ranges_remaining(&loop->ranges)) {
 		worker->waiting = true;
 		loop->nwaiting++;
@@ -198,7 +220,7 @@ static struct loop_block *worker_next(struct heddle_loop_request *loop, struct l
 
 	if (loop->status || worker->retired || worker->in_flight >= worker_depth(worker, phase))
 		return NULL;
-	n = worker_ask(loop, worker);
+	n = worker_ask(loop, worker, now);
 	if (n)
 		block = worker_give(loop, worker, n, now);
 	return block || !loop->again ? block : loop_late_piece_give(loop, worker, now);

@@ -94,6 +94,7 @@ static int node_run(struct node *node)
 		return heddle_refuse(node->status, "loop %s over ranks: it failed on rank %d: %s",
 		                     node->name, node->failed, strerror(-node->status));
 	}
+	node->memory->run_us = starpu_timing_now() - node->begin_us;
 	node_arrays_collect(node);
 	return 0;
 }

@@ -101,6 +101,7 @@ struct node_share {
 
 /* What messages take. Each rank keeps it for the loop's next run. */
 struct node_memory {
+	double run_us;    /* the last run; 0: there was none */
 	double answer_us; /* what came last took from the request on, with its data; 0: not known */
 	/* Rank 0: see struct mpi_steals_problem. */
 	struct heddle_block_time moved, ranges, answers;

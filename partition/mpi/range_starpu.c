@@ -498,8 +498,12 @@ static int range_submit(struct node_range *range)
 	range->ended = false;
 	status = range_chain(range);
 	if (!status)
-		status = range->shrinks ? loop_part_submit(&loop, range->own, &range->request)
-		                        : heddle_loop_submit(&loop, &range->request);
+		status = range->shrinks
+		             ? loop_part_submit(&loop,
+		                                &(struct loop_part){range->own, node->begin_us,
+		                                                    node->memory->run_us},
+		                                &range->request)
+		             : heddle_loop_submit(&loop, &range->request);
 	if (status)
 		handles_unregister(range);
 	return status;

@@ -416,7 +416,7 @@ static void part_run(size_t first, bool repeats)
 	loop.name = "part";
 	loop.first = first;
 	loop.total = N;
-	assert_int_equal(loop_part_submit(&loop, repeats, &request), 0);
+	assert_int_equal(loop_part_submit(&loop, &(struct loop_part){repeats, 0, 0}, &request), 0);
 	assert_int_equal(heddle_loop_wait(request, NULL), 0);
 	starpu_data_unregister(in);
 	starpu_data_unregister(out);
@@ -453,7 +453,8 @@ static void test_progress_until_the_end(void **state)
 		atomic_bool done = false;
 
 		loop.name = "progress";
-		assert_int_equal(loop_part_submit(&loop, false, &request), 0);
+		assert_int_equal(
+		    loop_part_submit(&loop, &(struct loop_part){false, 0, 0}, &request), 0);
 		assert_int_equal(
 		    starpu_data_acquire_on_node_cb(out, STARPU_MAIN_RAM, STARPU_R, set_flag, &done),
 		    0);
