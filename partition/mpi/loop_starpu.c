@@ -35,6 +35,9 @@ static void node_told(void *arg, unsigned from, const struct mpi_message *messag
 	case NODE_GIVE_UP:
 		node_give_up(node, message);
 		return;
+	case NODE_EARLY:
+		node->early = true;
+		return;
 	case NODE_GIVEN:
 		node_share_given(node, from, message);
 		return;

@@ -73,7 +73,8 @@ struct node_range {
 	bool edge;                    /* see edges_split() */
 	bool own;                     /* the rank begins with it, in the next run, too */
 	bool shrinks;                 /* others may take what its workers have not begun */
-	size_t told_left;             /* when rank 0 was told last how far it is */
+	size_t told_left;             /* when rank 0 was told last how far it is, ... */
+	double told_us;               /* ... which its workers had taken so long for */
 	double rest_us;               /* what its workers will need for the rest; 0: not known */
 	double due_us; /* ... until it is told next how far it is, or asks for more */
 	double ended_us;
@@ -105,6 +106,7 @@ struct node_memory {
 	double answer_us; /* what came last took from the request on, with its data; 0: not known */
 	/* Rank 0: see struct mpi_steals_problem. */
 	struct heddle_block_time moved, ranges, answers;
+	double paces[]; /* of each rank */
 };
 
 struct node {
@@ -116,6 +118,7 @@ struct node {
 	struct node_array arrays[MPI_MAXARRAYS];
 	struct node_range ranges[NODE_RANGES];
 	struct node_share share;
+	bool early;   /* it shall ask for a range before it is nearly done */
 	bool ending;  /* no more ranges come, ... */
 	bool settled; /* ... and nothing of any rank is under way but messages to rank 0 */
 	bool quiet;   /* rank 0 knows that nothing is under way here, ... */
@@ -147,6 +150,7 @@ enum node_message {
 	                * its workers us, 0: not known */
 	NODE_GIVE_UP,  /* from rank 0: give n iterations of the `first` that are left to `rank`,
 	                * which asked us before */
+	NODE_EARLY,    /* from rank 0: ask for a range before this one is nearly done */
 	NODE_GIVEN,    /* to rank 0: this rank has n stolen iterations */
 	NODE_KEPT,     /* to rank 0: there is nothing to give up for `rank` */
 	NODE_COMPLETED, /* to rank 0: these iterations, at home on `rank`, took us, or failed;

@@ -318,7 +318,7 @@ static void range_arrive(struct node_range *range)
 	range->state = RANGE_ARRIVING;
 	range->granted_us = starpu_timing_now();
 	range->told_left = range->came = range->range.n;
-	range->rest_us = 0;
+	range->rest_us = range->told_us = 0;
 	range->parts_out = 0;
 	for (unsigned i = 0; !status && i < node->narrays; i++) {
 		if (node_array_shared(&node->arrays[i]))
@@ -652,6 +652,10 @@ static double answer_us(const struct node *node)
 
 /* What is left when it takes no longer is not told: nobody would get some of it. */
 #define TOLD_US 100
+/* A slow rank is known as one before it has done a quarter: it tells after this time, and each time
+ * that it has computed for so many times as long. */
+#define TOLD_FIRST_US 1000
+#define TOLD_TIMES 2
 
 /* How far it is. Before a block is done its pace is 0.
  * @return false: it has not begun, or has ended */
@@ -676,6 +680,12 @@ static void told(void *arg)
 	node->reply_us = starpu_timing_now() - node->told_us;
 }
 
+/* What its workers have taken for what is done. */
+static double taken_us(const struct node_range *range, const struct mpi_progress *progress)
+{
+	return (range->range.n - progress->left) * progress->pace;
+}
+
 static void progress_tell(struct node_range *range, const struct mpi_progress *progress)
 {
 	struct node *node = range->node;
@@ -683,6 +693,7 @@ static void progress_tell(struct node_range *range, const struct mpi_progress *p
 	    .type = NODE_PROGRESS, .n = progress->left, .us = progress->pace};
 
 	range->told_left = progress->left;
+	range->told_us = taken_us(range, progress);
 	if (!node->rank || node->told_us > 0 || node->memory->answer_us > 0) {
 		mpi_link_tell_later(node->link, 0, &message);
 		return;
@@ -696,7 +707,8 @@ static double progress_due_us(const struct node_range *range, const struct mpi_p
 {
 	double asks = range->rest_us - answer_us(range->node);
 	double tells = (progress->left - MPI_STEALS_TOLD * range->told_left) * progress->pace;
-	double due = range->rest_us > TOLD_US ? tells : HUGE_VAL;
+	double again = fmax(TOLD_FIRST_US, TOLD_TIMES * range->told_us) - taken_us(range, progress);
+	double due = range->rest_us > TOLD_US ? fmin(tells, again) : HUGE_VAL;
 
 	if (asks > 0)
 		due = fmin(due, asks);
@@ -710,7 +722,9 @@ static void progress_look(struct node_range *range)
 	if (!range_progress(range, &progress) || progress.pace <= 0)
 		return;
 	range->rest_us = progress.left * progress.pace;
-	if (progress.left <= MPI_STEALS_TOLD * range->told_left && range->rest_us > TOLD_US)
+	if (range->rest_us > TOLD_US &&
+	    (progress.left <= MPI_STEALS_TOLD * range->told_left ||
+	     taken_us(range, &progress) > fmax(TOLD_FIRST_US, TOLD_TIMES * range->told_us)))
 		progress_tell(range, &progress);
 	range->due_us = progress_due_us(range, &progress);
 }
@@ -826,8 +840,9 @@ static bool ask(struct node *node)
 
 	if (node->ending || node->status || !range || count(node, RANGE_ASKED) ||
 	    count(node, RANGE_ARRIVING) || count(node, RANGE_RUNNING) > 1 ||
-	    (node->steals && !ends_soon(node)))
+	    (node->steals && !node->early && !ends_soon(node)))
 		return false;
+	node->early = false;
 	for (unsigned i = 0; node->steals && i < NODE_RANGES; i++)
 		if (!node->ranges[i].edge && range_progress(&node->ranges[i], &progress))
 			progress_tell(&node->ranges[i], &progress);

@@ -116,7 +116,7 @@ static struct node_memory *messages_of(struct node *node)
 	    (struct node_memory **)mpi_link_keeps(node->link, node->name, ~node->loop->n);
 
 	if (memory && !*memory)
-		*memory = calloc(1, sizeof(**memory));
+		*memory = calloc(1, sizeof(**memory) + node->nranks * sizeof((*memory)->paces[0]));
 	return memory ? *memory : NULL;
 }
 
@@ -142,6 +142,7 @@ static void steals_begin(struct node *node, const struct mpi_claims_problem *of)
 	problem.moved = &node->memory->moved;
 	problem.ranges = &node->memory->ranges;
 	problem.answers = &node->memory->answers;
+	problem.paces = node->memory->paces;
 	node->share.steals = mpi_steals_create(&problem);
 	if (!node->share.steals)
 		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
@@ -282,6 +283,7 @@ static void steals_serve(struct node *node)
 {
 	struct mpi_steals *steals = node->share.steals;
 	struct mpi_steal steal;
+	unsigned rank;
 
 	while (mpi_steals_next(steals, starpu_timing_now(), &steal))
 		mpi_link_tell(node->link, steal.victim,
@@ -291,6 +293,8 @@ static void steals_serve(struct node *node)
 		                                    .n = steal.n,
 		                                    .us = starpu_timing_now() -
 		                                          node->share.asked_us[steal.thief]});
+	while (mpi_steals_early(steals, starpu_timing_now(), &rank))
+		mpi_link_tell(node->link, rank, &(struct mpi_message){.type = NODE_EARLY});
 }
 
 /* A rank that has asked for more has nothing to tell after that, but what it gives up. */

@@ -12,9 +12,14 @@
 /* Before it is known what it takes to send iterations, a rank helps with so many bytes. */
 #define FIRST_HELP 65536
 /* Help that saves its owner less is not worth while: this part of the run so far, so many
- * microseconds, and what ranges take that are stolen. */
+ * microseconds, and the least that a stolen range has taken beside its iterations. A mean of these
+ * also has what dearer iterations took more. */
 #define LEAST_PART 0.005
 #define LEAST_US 100
+
+/* What is stolen is no more than links carry in this part of the time until the end: it is computed
+ * while more comes. */
+#define CARRIED_PART 0.5
 
 /* A rank tells so much later than it could, or a fourth of what its rest takes: between two looks
  * of its own and of rank 0. */
@@ -28,6 +33,7 @@ struct peer {
 	double told_us;   /* ... which was then */
 	size_t next;      /* of the range that it has for afterwards */
 	double pace;      /* 0: not known */
+	bool early;       /* was told to ask before it is nearly done */
 	double asked_us;  /* since when it wants a range; below 0: it does not */
 	bool waits;       /* another one is asked for it: ... */
 	unsigned victim;  /* ... this one, ... */
@@ -35,6 +41,7 @@ struct peer {
 	double wanted_us; /* ... since then */
 	unsigned asked;   /* so many times to give some up, without answer: ... */
 	size_t leaves;    /* ... all together so many */
+	bool begun;       /* it has told how fast it is with that range */
 	bool nothing;     /* it had nothing to give up */
 };
 
@@ -73,7 +80,7 @@ static void begin(struct peer *peer, size_t n, bool stolen, double now)
 	peer->told_us = now;
 	peer->stolen = stolen;
 	peer->before = peer->pace;
-	peer->nothing = false;
+	peer->nothing = peer->begun = false;
 }
 
 struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem)
@@ -94,6 +101,8 @@ struct mpi_steals *mpi_steals_create(const struct mpi_steals_problem *problem)
 	for (unsigned r = 0; r < problem->nranks; r++) {
 		struct mpi_range home = mpi_steals_home(problem, r);
 
+		if (problem->paces)
+			steals->peers[r].pace = problem->paces[r];
 		begin(&steals->peers[r], home.n, false, 0);
 		steals->peers[r].asked_us = -1;
 	}
@@ -248,7 +257,7 @@ static double surplus(struct estimate thief, struct estimate victim, double end)
 /* How many iterations a thief may have of a victim. No more than that data, computation and results
  * take no longer than the victim needs for the rest. */
 static double steal_most(const struct mpi_steals *steals, struct estimate thief,
-                         struct estimate victim, double most)
+                         struct estimate victim, double most, double end, double least)
 {
 	const struct heddle_block_time *moved = steals->moved;
 	double help;
@@ -259,6 +268,8 @@ static double steal_most(const struct mpi_steals *steals, struct estimate thief,
 		return fmin(most, FIRST_HELP / steals->given.bytes + steals->given.alignment);
 	help = (victim.left * victim.pace - moved->start_us) /
 	       (moved->pace + thief.pace + victim.pace);
+	if (moved->start_known && moved->pace > 0)
+		help = fmin(help, fmax(CARRIED_PART * end / moved->pace, least / victim.pace));
 	return fmin(most, help);
 }
 
@@ -278,7 +289,7 @@ static double least_us(const struct mpi_steals *steals, double now)
 {
 	double least = fmax(LEAST_US, LEAST_PART * (now - steals->begin_us));
 
-	return fmax(least, steals->ranges->pace);
+	return fmax(least, steals->ranges->shortest);
 }
 
 /* ---- what ranks want and get ---- */
@@ -286,6 +297,7 @@ static double least_us(const struct mpi_steals *steals, double now)
 void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us)
 {
 	steals->peers[rank].asked_us = now_us;
+	steals->peers[rank].early = false;
 }
 
 /* The first rank that asked of those to which it is worth while: a slow one, for which there is
@@ -313,7 +325,7 @@ static unsigned thief_find(const struct mpi_steals *steals, unsigned victim, dou
 		if (of.left * of.pace < ready_us(steals, thief))
 			continue;
 		saved = surplus(thief, of, end);
-		most = steal_most(steals, thief, of, saved);
+		most = steal_most(steals, thief, of, saved, end, least);
 		/* What tells what sending takes may be short. */
 		if (!sending_told(steals, most))
 			saved = most;
@@ -351,6 +363,44 @@ bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal 
 	steals->peers[victim].asked++;
 	steals->peers[victim].leaves += steal->n;
 	return true;
+}
+
+/* Whether links carry what should leave the victim, or come to the thief, only if that begins
+ * before the thief is nearly done. */
+static bool is_urgent(const struct mpi_steals *steals, struct estimate thief,
+                      struct estimate victim, double end)
+{
+	double pace = steals->moved->pace;
+
+	return pace > thief.pace || (victim.left - end / victim.pace) * pace > end;
+}
+
+bool mpi_steals_early(struct mpi_steals *steals, double now_us, unsigned *rank)
+{
+	double known = fastest(steals), end, least = least_us(steals, now_us);
+	struct estimate of;
+	unsigned victim;
+
+	if (known <= 0 || !is_sent(steals) || !steals->moved->start_known)
+		return false;
+	victim = victim_find(steals, now_us, known);
+	if (victim == steals->given.nranks)
+		return false;
+	of = rest_of(&steals->peers[victim], now_us, known);
+	end = end_of_all(steals, now_us, known);
+	for (unsigned r = 0; r < steals->given.nranks; r++) {
+		struct peer *peer = &steals->peers[r];
+		struct estimate thief = estimate(peer, now_us, known);
+
+		if (r == victim || peer->asked_us >= 0 || peer->waits || peer->early ||
+		    peer->next || peer->pace <= 0 || surplus(thief, of, end) * of.pace < least ||
+		    !is_urgent(steals, thief, of, end))
+			continue;
+		peer->early = true;
+		*rank = r;
+		return true;
+	}
+	return false;
 }
 
 bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank)
@@ -398,9 +448,12 @@ void mpi_steals_progress(struct mpi_steals *steals, unsigned rank, struct mpi_pr
 	if (progress.pace <= 0)
 		return;
 	/* It may have had nothing to give up as it had not begun. */
-	if (!peer->pace)
+	if (!peer->begun)
 		peer->nothing = false;
+	peer->begun = true;
 	peer->pace = progress.pace;
+	if (steals->given.paces && !peer->stolen)
+		steals->given.paces[rank] = peer->pace;
 }
 
 /* What a range has taken beside its iterations. These may be dearer than others: no more than twice

@@ -33,6 +33,8 @@ struct mpi_steals_problem {
 	struct heddle_block_time *ranges;
 	/** The same of what passes until a rank has what another one was asked for. */
 	struct heddle_block_time *answers;
+	/** The same of each rank's pace at home, 0: not known. */
+	double *paces;
 };
 
 /** Iterations that a rank shall give up. */
@@ -64,6 +66,10 @@ void mpi_steals_ask(struct mpi_steals *steals, unsigned rank, double now_us);
 /** Who shall give up what now, for whom. The answer is told by mpi_steals_given().
  * @return false: nobody, now. It may be other after any other call, and later */
 bool mpi_steals_next(struct mpi_steals *steals, double now_us, struct mpi_steal *steal);
+
+/** Who shall ask before it is nearly done, as links are slow: each one once until it asks.
+ * @return false: nobody, now */
+bool mpi_steals_early(struct mpi_steals *steals, double now_us, unsigned *rank);
 
 /** Whether a rank was told to give some up, and has not answered each time. */
 bool mpi_steals_asked(const struct mpi_steals *steals, unsigned rank);

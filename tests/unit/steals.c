@@ -588,6 +588,86 @@ static void test_too_late(void **state)
 	}
 }
 
+/* Where links are slow, a rank asks long before it is done, once, and gets what they carry in half
+ * of the time. Of an earlier run it is known how fast ranks are. */
+static void test_slow_links(void **state)
+{
+	static const size_t homes[] = {0, 50000, 100000};
+	double paces[] = {0.1, 10};
+	struct mpi_steals_problem problem = {
+	    .n = 100000, .nranks = 2, .homes = homes, .bytes = 2, .paces = paces};
+	struct mpi_steals *steals;
+	struct mpi_steal steal;
+	unsigned rank = 9;
+
+	for (int slow = 0; slow < 2; slow++) {
+		/* To move an iteration takes 0.01 us or 0.3. */
+		double pace = slow ? 0.3 : 0.01;
+		struct heddle_block_time moved = {0};
+
+		heddle_block_time_add(&moved, 1000, 100 + 1000 * pace, true, true);
+		heddle_block_time_add(&moved, 8000, 100 + 8000 * pace, true, true);
+		problem.moved = &moved;
+		steals = mpi_steals_create(&problem);
+		mpi_steals_begin(steals, 0);
+		assert_int_equal(mpi_steals_early(steals, 0, &rank), slow);
+		if (slow) {
+			assert_int_equal(rank, 0);
+			assert_false(mpi_steals_early(steals, 0, &rank));
+			mpi_steals_ask(steals, rank, 0);
+			assert_true(mpi_steals_next(steals, 0, &steal));
+			assert_int_equal(steal.victim, 1);
+			/* All would be done after 9901 us. */
+			assert_in_range(steal.n, 0.45 * 9901 / pace, 0.55 * 9901 / pace);
+		}
+		mpi_steals_destroy(steals);
+	}
+	assert_true(paces[0] == 0.1 && paces[1] == 10);
+}
+
+/* As test_not_begun(), where an earlier run has told how fast ranks are. */
+static void test_not_begun_again(void **state)
+{
+	double paces[] = {0.1, 10};
+	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2, .paces = paces};
+	struct mpi_steals *steals = mpi_steals_create(&problem);
+	struct mpi_steal steal;
+
+	mpi_steals_begin(steals, 0);
+	mpi_steals_ask(steals, 0, 0);
+	assert_true(mpi_steals_next(steals, 0, &steal));
+	mpi_steals_kept(steals, steal.thief);
+	assert_false(mpi_steals_next(steals, 100, &steal));
+	mpi_steals_progress(steals, 1, (struct mpi_progress){19900, 9}, 1000);
+	assert_true(paces[1] == 9);
+	assert_true(mpi_steals_next(steals, 1000, &steal));
+	mpi_steals_destroy(steals);
+}
+
+/* Of two stolen ranges one was dearer than what the rank had before: that is not what a range takes
+ * beside its iterations, and more is stolen. */
+static void test_dear_range(void **state)
+{
+	struct mpi_steals_problem problem = {.n = 40000, .nranks = 2};
+	struct mpi_steals *steals = mpi_steals_create(&problem);
+	struct mpi_steal steal;
+	double now = 10000;
+
+	mpi_steals_progress(steals, 0, (struct mpi_progress){0, 0.5}, now);
+	mpi_steals_completed(steals, 0, 20000, 10000, now);
+	mpi_steals_progress(steals, 1, (struct mpi_progress){15000, 2}, now);
+	for (int range = 0; range < 2; range++) {
+		mpi_steals_ask(steals, 0, now);
+		assert_true(mpi_steals_next(steals, now, &steal));
+		mpi_steals_given(steals, 0, 4000, now);
+		mpi_steals_completed(steals, 0, 4000, range ? 4000 : 2010, now);
+	}
+	mpi_steals_progress(steals, 1, (struct mpi_progress){400, 2}, now);
+	mpi_steals_ask(steals, 0, now);
+	assert_true(mpi_steals_next(steals, now, &steal));
+	mpi_steals_destroy(steals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -597,7 +677,8 @@ int main(void)
 	    cmocka_unit_test(test_more_before_done), cmocka_unit_test(test_asked_twice),
 	    cmocka_unit_test(test_not_begun),        cmocka_unit_test(test_dear_end),
 	    cmocka_unit_test(test_late_news),        cmocka_unit_test(test_start_of_sending),
-	    cmocka_unit_test(test_too_late),
+	    cmocka_unit_test(test_too_late),         cmocka_unit_test(test_slow_links),
+	    cmocka_unit_test(test_not_begun_again),  cmocka_unit_test(test_dear_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
