@@ -142,7 +142,7 @@ static bool lump_cut(struct blocks_lump *lump, const struct blocks_lump *other)
 }
 
 /* What a block took in which a lump of an earlier run lies, the dearest one: the iteration that is
- * dear alone is in one of them. */
+ * dear alone is in one of them. Where one of them tells nothing, it may be there. */
 static double work_at(const struct hdss *h, const struct blocks_memory *memory,
                       const struct blocks_lump *lump)
 {
@@ -153,9 +153,8 @@ static double work_at(const struct hdss *h, const struct blocks_memory *memory,
 		const struct costs_block *block = &run->blocks[i];
 		double cost = block_cost(memory, block);
 
-		if (cost > 0 && block->start < lump->start + lump->n &&
-		    lump->start < block->start + block->n)
-			work = hdss_larger(work, cost * block->n);
+		if (block->start < lump->start + lump->n && lump->start < block->start + block->n)
+			work = hdss_larger(work, cost < 0 ? lump->work : cost * block->n);
 	}
 	return work;
 }
