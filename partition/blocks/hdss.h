@@ -261,6 +261,12 @@ bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker);
 /** What a run's blocks say of their workers, whatever their iterations cost. */
 int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
 void blocks_hdss_own_begin(struct heddle_strategy *b, const struct blocks_memory *memory);
+/** A core's block that may take so long: no more work than all of its blocks of the latest run did
+ * in that time. What of theirs was start is hard to tell where they had few sizes, and a block that
+ * ends after all others costs more than a start.
+ * @param n work that its start and pace allow */
+double blocks_hdss_own_work(const struct heddle_strategy *b, unsigned worker, double us, double n);
+
 /** @return iterations of a block that tells whether an accelerator's start is as long as it seems;
  * 0: that is known, or would cost too much */
 double blocks_hdss_own_bet(const struct heddle_strategy *b, unsigned worker);

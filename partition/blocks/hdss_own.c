@@ -5,7 +5,7 @@
  * told of costs may be wrong: a block that another program interrupted, or that was mostly start,
  * looks like dear iterations, and a slow accelerator beside it looks fast. So no block is given to
  * an accelerator that ends far after the others could do all that is left, by what the blocks of
- * each took.
+ * each took. Nor is a core's block larger than what its blocks did in that time.
  */
 #include "config.h"
 
@@ -42,8 +42,10 @@
 struct sums {
 	double all; /* iterations */
 	double n, us;
-	double pace;  /* mean of the round before */
-	double least; /* pace of a block */
+	double pace; /* mean of the round before */
+	double work;
+	double work_us; /* the same as pace, for a unit of work */
+	double least;   /* pace of a block */
 	const struct costs_block *smallest, *largest;
 };
 
@@ -52,7 +54,7 @@ static bool counts(const struct heddle_strategy *b, const struct costs_block *bl
 	return block->worker < b->nworkers && block->n && block->us > 0 && !block->once;
 }
 
-static void block_add(struct sums *s, const struct costs_block *block)
+static void block_add(struct sums *s, const struct costs_block *block, double work)
 {
 	s->all += block->n;
 	if (!s->largest || block->us < s->least * block->n)
@@ -64,6 +66,7 @@ static void block_add(struct sums *s, const struct costs_block *block)
 	if (s->pace > 0 && block->us > FAR_ABOVE * s->pace * block->n)
 		return;
 	s->n += block->n;
+	s->work += work;
 	s->us += block->us;
 }
 
@@ -104,9 +107,11 @@ static struct blocks_own accelerator_own(const struct blocks_own *before, const 
 /* A round begins. Too much was left out in the one before: its mean stays. */
 static void round_begin(struct sums *s)
 {
-	if (s->n > 0 && s->n >= (1 - MOST_LEFT_OUT) * s->all)
+	if (s->n > 0 && s->n >= (1 - MOST_LEFT_OUT) * s->all) {
 		s->pace = s->us / s->n;
-	s->all = s->n = s->us = 0;
+		s->work_us = s->work > 0 ? s->us / s->work : 0;
+	}
+	s->all = s->n = s->us = s->work = 0;
 }
 
 int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
@@ -122,7 +127,9 @@ int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory 
 			round_begin(&sums[w]);
 		for (unsigned i = 0; i < run->count; i++)
 			if (counts(b, &run->blocks[i]))
-				block_add(&sums[run->blocks[i].worker], &run->blocks[i]);
+				block_add(&sums[run->blocks[i].worker], &run->blocks[i],
+				          costs_work(&memory->costs, run->blocks[i].start,
+				                     run->blocks[i].n));
 	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct sums *s = &sums[w];
@@ -133,6 +140,7 @@ int blocks_hdss_own_learn(const struct heddle_strategy *b, struct blocks_memory 
 		memory->workers[w].own = hdss_is_core(b, w) ? (struct blocks_own){0}
 		                                            : accelerator_own(&h->worker[w].own, s);
 		memory->workers[w].own.rate = 1 / s->pace;
+		memory->workers[w].own.work_us = s->work_us;
 	}
 	free(sums);
 	return 0;
@@ -173,6 +181,16 @@ void blocks_hdss_own_crew(struct heddle_strategy *b)
 		h->own.second = hdss_larger(h->own.second, hdss_smaller(rate, h->own.fastest));
 		h->own.fastest = hdss_larger(h->own.fastest, rate);
 	}
+}
+
+double blocks_hdss_own_work(const struct heddle_strategy *b, unsigned worker, double us, double n)
+{
+	const struct hdss *h = b->state;
+	double work_us = h->worker[worker].own.work_us;
+
+	if (!h->known || work_us <= 0 || !hdss_is_core(b, worker) || b->ranks)
+		return n;
+	return hdss_smaller(n, us / work_us);
 }
 
 /* The time in which the others that take part could do all that is left: not less than the fastest

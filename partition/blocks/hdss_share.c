@@ -200,8 +200,7 @@ estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_esti
 	if (!estimate->sized && !own->distrusted && given->rate > 0 && b->parameters[HDSS_WARM])
 		estimate->start = given->start_us;
 	if (h->known && h->starts[given->kind].known)
-		estimate->start = blocks_hdss_known_start(
-		    b, worker, own->pipelined && b->workers[worker].under_way);
+		estimate->start = blocks_hdss_known_start(b, worker, own->pipelined);
 	if (own->time.pace > 0) {
 		/* What a block costs beside its iterations is a matter of the kind,
 		 * and hard to tell from the few blocks of one worker. */
@@ -241,20 +240,20 @@ bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
 }
 
 /* When a worker will have done what it has. One that is late is expected to stay
- * so for half as long again. */
+ * so for half as long again. The first block of a pipeline costs more than those behind it. */
 static inline double ready_at(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct blocks_worker *w = &b->workers[worker];
 	const struct hdss_estimate *estimate = &h->estimates[worker];
-	double ready;
+	double ready, cold = 0;
 
+	if (h->known && h->worker[worker].pipelined && (!w->under_way || h->worker[worker].cold))
+		cold = blocks_hdss_known_start(b, worker, false) - estimate->start;
 	if (!w->under_way)
-		return h->now;
+		return h->now + cold;
 	ready = h->worker[worker].clock + w->blocks_under_way * estimate->start +
-	        hdss_has(b, worker) * estimate->pace;
-	if (h->known && h->worker[worker].cold && h->worker[worker].pipelined)
-		ready += blocks_hdss_known_start(b, worker, false) - estimate->start;
+	        hdss_has(b, worker) * estimate->pace + cold;
 	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
 }
 
@@ -781,7 +780,9 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
-	double n = (piece(b, worker, us) - estimate->start) / estimate->pace;
+	double block_us = piece(b, worker, us);
+	double n = blocks_hdss_own_work(b, worker, block_us,
+	                                (block_us - estimate->start) / estimate->pace);
 	double limit = unseen_limit(b, worker);
 
 	if (!estimate->sized) {

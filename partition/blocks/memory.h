@@ -22,7 +22,8 @@ struct blocks_memory_worker {
 		double rate; /**< with all that blocks cost; 0: nothing is known */
 		double pace; /**< of an accelerator's iterations, no longer than its blocks tell; 0:
 		              * nothing is known */
-		bool sized;  /**< blocks of different sizes told what they cost beside iterations */
+		double work_us; /**< of a unit of work, with all that blocks cost; 0: not known */
+		bool sized; /**< blocks of different sizes told what they cost beside iterations */
 		struct heddle_block_point largest; /**< block of the latest run */
 	} own;
 };

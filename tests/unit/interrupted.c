@@ -319,6 +319,98 @@ static void test_first_run(void **state)
 	assert_true(after[3] < 0.08);
 }
 
+/* Nothing tells how much of the time of a core's block is start where each core had one block, of
+ * one iteration or of two. Long iterations beside a fast accelerator: a core that gets several of
+ * them ends long after it. */
+static void test_core_blocks(void **state)
+{
+	enum { ALL = 37, RUNS = 100 };
+	double worst = 0, sum = 0;
+
+	(void)state;
+	for (unsigned seed = 1; seed <= RUNS; seed++) {
+		static struct replay_worker workers[ALL];
+		struct replay_machine machine = {.n = 2881, .workers = workers, .nworkers = ALL};
+		struct blocks_memory *memory = NULL;
+		struct replay_result result;
+		double us = 0;
+
+		for (unsigned w = 0; w < ALL; w++)
+			workers[w] = (struct replay_worker){.given.kind = w ? HEDDLE_KIND_CPU
+			                                                    : HEDDLE_KIND_CUDA,
+			                                    .rate = w ? 1 / 16771.2 : 1 / 12.81,
+			                                    .overhead_us = w ? 10 : 43,
+			                                    .depth = w ? 1 : 2,
+			                                    .transfer = w ? 0 : 0.25,
+			                                    .noise = w ? 0.14 : 0.21};
+		machine.memory = &memory;
+		for (unsigned r = 1; r <= 2; r++) {
+			machine.seed = seed + r * 1000003UL;
+			assert_int_equal(replay_run("hdss", &machine, &result), 0);
+			us = result.makespan_us / result.ideal_us;
+			replay_free(&result);
+		}
+		worst = fmax(worst, us);
+		sum += us / RUNS;
+		free(memory);
+	}
+	print_message("second runs take %.2f of the ideal, at worst %.2f\n", sum, worst);
+	assert_true(sum < 1.8);
+}
+
+/* The first block of a core in a run, when the accelerator has asked before it or not. */
+static size_t core_first(const struct replay_machine *machine, unsigned accelerator)
+{
+	struct heddle_strategy_worker given[13];
+	struct heddle_strategy_problem problem = {
+	    .n = machine->n, .nworkers = machine->nworkers, .workers = given};
+	struct heddle_strategy *strategy;
+	size_t n;
+
+	for (unsigned w = 0; w < machine->nworkers; w++)
+		given[w] = machine->workers[w].given;
+	assert_int_equal(heddle_strategy_create("hdss:crew=0", &problem, &strategy), 0);
+	blocks_memory_use(strategy, *machine->memory);
+	for (unsigned i = 0; i < accelerator; i++)
+		assert_true(heddle_strategy_next(strategy, 0) > 0);
+	n = heddle_strategy_next(strategy, 1);
+	heddle_strategy_destroy(strategy);
+	return n;
+}
+
+/* In a pipeline the start of an accelerator's first block alone is not hidden. So the run is no
+ * longer before the accelerator asks than after it. */
+static void test_cold_pipeline(void **state)
+{
+	struct replay_worker workers[13];
+	struct replay_machine machine = {.n = 8000, .workers = workers, .nworkers = 13};
+	struct blocks_memory *memory = NULL;
+	size_t before, after;
+
+	(void)state;
+	for (unsigned w = 0; w < 13; w++)
+		workers[w] =
+		    (struct replay_worker){.given.kind = w ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA,
+		                           .rate = w ? 1 / 90.0 : 1 / 0.65,
+		                           .overhead_us = w ? 500 : 600,
+		                           .depth = w ? 1 : 2,
+		                           .noise = 0.02};
+	machine.memory = &memory;
+	for (unsigned r = 1; r <= 3; r++) {
+		struct replay_result result;
+
+		machine.seed = r;
+		assert_int_equal(replay_run("hdss:crew=0", &machine, &result), 0);
+		replay_free(&result);
+	}
+	before = core_first(&machine, 0);
+	after = core_first(&machine, 2);
+	print_message("a core's first block: %zu before the accelerator asks, %zu after it\n",
+	              before, after);
+	assert_true(before < 1.1 * after);
+	free(memory);
+}
+
 #define ALIKE 35
 
 /* Accelerators of three kinds and no core: at the end of a run each of them could leave the rest to
@@ -393,6 +485,8 @@ int main(void)
 	    cmocka_unit_test(test_drawn),
 	    cmocka_unit_test(test_dear_begin_of_pipelines),
 	    cmocka_unit_test(test_first_run),
+	    cmocka_unit_test(test_core_blocks),
+	    cmocka_unit_test(test_cold_pipeline),
 	    cmocka_unit_test(test_alike),
 	    cmocka_unit_test(test_long_starts),
 	};
