@@ -29,6 +29,8 @@
  * less. */
 #define LONG_NOISES 3
 #define LONG_MORE 0.5
+/* Workers above this part of all do what the others leave. */
+#define MOST_RATES 0.5
 /* A lump of an earlier run stays while the blocks there take at least this part of it. */
 #define LUMP_STAYS 0.5
 /* Blocks on either side that tell what iterations around it cost. */
@@ -277,6 +279,24 @@ double blocks_hdss_lumps_limit(struct heddle_strategy *b, unsigned worker, doubl
 	return n;
 }
 
+/* How much more than those around it the next iteration may cost. Where costs are even it is no
+ * dearer, and where workers that do it soon are a small part of all, they cannot do what the others
+ * leave. */
+static double may_cost_more(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	double rates = 0;
+
+	for (unsigned w = 0; w < b->nworkers && !h->even; w++) {
+		const struct hdss_estimate *other = &h->estimates[w];
+
+		if (!other->retired && other->pace > 0 &&
+		    other->pace < SOON * h->estimates[worker].pace)
+			rates += other->rate;
+	}
+	return rates > MOST_RATES * h->rates ? hdss_smaller(LONG_NOISES * h->noise, LONG_MORE) : 0;
+}
+
 bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -284,8 +304,10 @@ bool blocks_hdss_lumps_next(const struct heddle_strategy *b, unsigned worker)
 
 	if (h->run_blocks.returned || !b->remaining)
 		return false;
-	one.work = (1 + hdss_smaller(LONG_NOISES * h->noise, LONG_MORE)) *
-	           costs_work(&h->costs, one.start, 1);
+	one.work = costs_work(&h->costs, one.start, 1);
+	if (one.work * (1 + LONG_MORE) * h->estimates[worker].pace < LONG_PART * h->run)
+		return false;
+	one.work *= 1 + may_cost_more(b, worker);
 	return one.work * h->estimates[worker].pace >= LONG_PART * h->run &&
 	       is_left(b, worker, &one, SOON);
 }

@@ -19,7 +19,7 @@
 #include "partition/blocks/replay.h"
 
 #define N 100000
-#define MAXWORKERS 24
+#define MAXWORKERS 64
 #define MANY_DEVICES 8
 #define MANY_CORES 128
 
@@ -1379,6 +1379,36 @@ static void test_dear_neighbours(void **state)
 	assert_true(sum > 0.85);
 }
 
+/* Equal iterations, few for each of many cores beside an accelerator that is less than all of them:
+ * noise makes none of them dear, and the accelerator cannot do what all cores would leave. */
+static void test_few_equal(void **state)
+{
+	enum { CORES = 63, SPEED = 36, ITERATIONS = 500, LOOPS = 24, RUNS = 5 };
+	struct replay_worker workers[MAXWORKERS];
+	double sum = 0;
+
+	for (size_t i = 0; i < ITERATIONS; i++)
+		work[i + 1] = work[i] + 1;
+	for (unsigned long seed = 1; seed <= LOOPS; seed++) {
+		struct replay_machine machine = machine_make(workers, CORES, SPEED);
+		struct blocks_memory *memory = NULL;
+
+		machine.n = ITERATIONS;
+		machine.seed = 100 * seed;
+		for (unsigned w = 0; w < machine.nworkers; w++) {
+			double speed = w < CORES ? 1 : SPEED;
+
+			workers[w].rate = speed * ITERATIONS / (CORES + SPEED) / 20e3;
+			workers[w].noise = 0.2;
+		}
+		for (unsigned run = 2; run <= RUNS; run++)
+			sum += repeat(&machine, run == 2 ? 2 : 1, &memory) / (LOOPS * (RUNS - 1));
+		free(memory);
+	}
+	print_message("few equal iterations: efficiency %g\n", sum);
+	assert_true(sum > 0.84);
+}
+
 /* One iteration that takes an accelerator all of the run. Cores would take tens of runs for it, so
  * they never get a part of the block in which it is, whatever earlier runs told. */
 static void test_dear_iteration(void **state)
@@ -1586,6 +1616,7 @@ int main(void)
 	    cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
 	    cmocka_unit_test(test_dear_neighbours),
+	    cmocka_unit_test(test_few_equal),
 	    cmocka_unit_test(test_dear_iteration),
 	    cmocka_unit_test(test_long_iterations),
 	    cmocka_unit_test(test_none_or_dear),
