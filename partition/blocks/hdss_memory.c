@@ -29,6 +29,8 @@
 #define SLOWER_THAN 0.75
 /* What is left for iterations of a block's time at the least. */
 #define LEAST_REST 0.1
+/* Costs foretell worse than equal ones if blocks lie nearer together by this part with these. */
+#define SURELY 0.9
 /* A start that was told, however little: only one that is assumed is not sure. */
 #define LEAST_SURE 1e-30
 
@@ -322,86 +324,104 @@ bool blocks_hdss_changed(const struct heddle_strategy *b)
 
 /* A block's time beside its start, as a logarithm, for each iteration or unit of work. */
 struct told {
-	unsigned worker;
 	double equal, known, us;
 };
 
-static int told_compare(const void *a, const void *b)
+static bool tells(const struct blocks_memory *memory, const struct costs_block *block)
 {
-	const struct told *x = a, *y = b;
-
-	return (x->worker > y->worker) - (x->worker < y->worker);
+	return block->worker < memory->nworkers && block->n && block->us > 0 && !block->once &&
+	       costs_work(&memory->costs, block->start, block->n) > 0;
 }
 
 /* The blocks of a run, those of each worker together.
- * @return how many */
-static size_t told_collect(const struct hdss *h, const struct blocks_memory *memory,
-                           struct told *told)
+ * @param[out] ends where each worker's end */
+static void told_collect(const struct hdss *h, const struct blocks_memory *memory,
+                         struct told *told, size_t *ends)
 {
 	const struct costs_run *run = &h->run_blocks;
-	size_t n = 0;
+	size_t sum = 0;
 
+	for (unsigned i = 0; i < run->count; i++)
+		if (tells(memory, &run->blocks[i]))
+			ends[run->blocks[i].worker]++;
+	for (unsigned w = 0; w < memory->nworkers; w++) {
+		size_t n = ends[w];
+
+		ends[w] = sum;
+		sum += n;
+	}
 	for (unsigned i = 0; i < run->count; i++) {
 		const struct costs_block *block = &run->blocks[i];
 		const struct costs_worker *time;
-		double work = costs_work(&memory->costs, block->start, block->n), us;
+		double us;
 
-		if (block->worker >= memory->nworkers || block->us <= 0 || block->once || work <= 0)
+		if (!tells(memory, block))
 			continue;
 		time = &memory->workers[block->worker].time;
 		us = block->us - (block->follows ? time->follow.us : time->start.us);
 		us = hdss_larger(us, LEAST_REST * block->us);
-		told[n++] =
-		    (struct told){block->worker, log(us / block->n), log(us / work), block->us};
+		told[ends[block->worker]++] = (struct told){
+		    log(us / block->n),
+		    log(us / costs_work(&memory->costs, block->start, block->n)), block->us};
 	}
-	qsort(told, n, sizeof(*told), told_compare);
-	return n;
 }
 
-/* How far values lie from the middle one, weighted. Both arrays come into another order. */
+/* How far values lie from the middle one. Both arrays come into another order. */
 static double scatter(double *values, double *weights, long n)
 {
-	double middle = costs_quantile(values, weights, n, 0.5), sum = 0;
+	double middle, sum = 0;
 
+	if (n < 2)
+		return 0;
+	middle = costs_quantile(values, weights, n, 0.5);
 	for (long i = 0; i < n; i++)
 		sum += weights[i] * fabs(values[i] - middle);
 	return sum;
 }
 
-/* Whether costs differ, and equal ones would have foretold the times of a run's blocks as well.
- * Each worker's blocks are compared among themselves: how fast it was is another matter. */
-static bool costs_are_noise(const struct heddle_strategy *b, const struct blocks_memory *memory)
+/* Whether equal costs would have foretold the times of a run's blocks surely better than those of
+ * earlier runs. Each worker's blocks are compared among themselves: how fast it was is another
+ * matter. Long blocks count more.
+ * @return 0, 1; -ENOMEM */
+static int costs_are_noise(const struct heddle_strategy *b, const struct blocks_memory *memory)
 {
 	const struct hdss *h = b->state;
-	size_t count = h->run_blocks.count, n;
-	struct told *told =
-	    costs_even(&memory->costs) || !count ? NULL : malloc(count * sizeof(*told));
-	double *values = malloc(2 * count * sizeof(*values)), *weights = values + count;
-	double known = 0, equal = 0;
+	size_t count = h->run_blocks.count, *ends, begin = 0;
+	struct told *told;
+	double *values, known = 0, equal = 0;
 
-	n = told && values ? told_collect(h, memory, told) : 0;
-	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i; end < n && told[end].worker == told[i].worker; end++) {
-			values[end - i] = told[end].known;
-			weights[end - i] = told[end].us;
+	if (costs_even(&memory->costs) || !count)
+		return 0;
+	ends = calloc(memory->nworkers, sizeof(*ends));
+	told = malloc(count * sizeof(*told));
+	values = malloc(2 * count * sizeof(*values));
+	if (ends && told && values)
+		told_collect(h, memory, told, ends);
+	for (unsigned w = 0; ends && told && values && w < memory->nworkers; w++) {
+		size_t n = ends[w] - begin;
+
+		for (int k = 0; k < 2; k++) {
+			for (size_t i = 0; i < n; i++) {
+				values[i] = k ? told[begin + i].known : told[begin + i].equal;
+				values[count + i] = told[begin + i].us;
+			}
+			*(k ? &known : &equal) += scatter(values, values + count, (long)n);
 		}
-		known += scatter(values, weights, (long)(end - i));
-		for (size_t k = i; k < end; k++) {
-			values[k - i] = told[k].equal;
-			weights[k - i] = told[k].us;
-		}
-		equal += scatter(values, weights, (long)(end - i));
+		begin = ends[w];
 	}
+	if (!ends || !told || !values)
+		known = -ENOMEM;
 	free(values);
 	free(told);
-	return equal < known;
+	free(ends);
+	return known < 0 ? -ENOMEM : equal < SURELY * known;
 }
 
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
 {
 	const struct hdss *h = b->state;
 	struct costs_worker *workers;
-	int error;
+	int error, noise;
 
 	if (!blocks_hdss_crew_learn(b, &memory->crew))
 		return 0;
@@ -412,10 +432,12 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	memory->error = unexpected(h);
 	if (blocks_hdss_changed(b))
 		memory->runs = 0;
-	if (!memory->runs || costs_are_noise(b, memory))
+	noise = memory->runs ? costs_are_noise(b, memory) : 1;
+	if (noise > 0)
 		costs_init(&memory->costs, memory->costs.n);
-	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,
-	                    &memory->noise);
+	error = noise < 0 ? noise
+	                  : costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers,
+	                                b->nworkers, &memory->noise);
 	if (!error)
 		cores_bound(b, &memory->costs, workers);
 	for (unsigned w = 0; !error && w < b->nworkers; w++) {
