@@ -161,9 +161,9 @@ static bool is_undivided(const struct heddle_loop_request *loop)
 	       loop_worker_is_host(&loop->workers[0]);
 }
 
-/* What a core alone does with such a range: its blocks fall from a tenth to a hundredth of it, so
- * that others may take the rest soon, and there are few. The first ones are short: the core may be
- * much slower than others, which are done before its tenth is. */
+/* What a core alone does with such a range: its blocks grow from a thousandth of it to less than a
+ * tenth, for the core may be much slower than others, which are done before its tenth is. Then they
+ * fall to a thousandth, so that others may take the rest soon. */
 static const char *undivided_spec(const struct heddle_loop_request *loop, char *text, size_t size)
 {
 	size_t n = loop->loop.n;

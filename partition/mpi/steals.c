@@ -269,7 +269,9 @@ static double steal_most(const struct mpi_steals *steals, struct estimate thief,
 	help = (victim.left * victim.pace - moved->start_us) /
 	       (moved->pace + thief.pace + victim.pace);
 	if (moved->start_known && moved->pace > 0)
-		help = fmin(help, fmax(CARRIED_PART * end / moved->pace, least / victim.pace));
+		help =
+		    fmin(help, fmax(steals->given.alignment,
+		                    fmax(CARRIED_PART * end / moved->pace, least / victim.pace)));
 	return fmin(most, help);
 }
 
@@ -457,13 +459,14 @@ void mpi_steals_progress(struct mpi_steals *steals, unsigned rank, struct mpi_pr
 }
 
 /* What a range has taken beside its iterations. These may be dearer than others: no more than twice
- * as dear. */
+ * as dear. Where they were cheaper, it tells nothing. */
 static void range_note(struct mpi_steals *steals, const struct peer *peer, size_t n, double us)
 {
 	double iterations_us = n * peer->before;
 
-	us = fmax(0, fmin(us - iterations_us, iterations_us));
-	heddle_block_time_add(steals->ranges, 1, us, true, false);
+	us = fmin(us - iterations_us, iterations_us);
+	if (us > 0)
+		heddle_block_time_add(steals->ranges, 1, us, true, false);
 }
 
 void mpi_steals_completed(struct mpi_steals *steals, unsigned rank, size_t n, double us,
@@ -473,8 +476,12 @@ void mpi_steals_completed(struct mpi_steals *steals, unsigned rank, size_t n, do
 
 	if (peer->stolen && peer->before > 0)
 		range_note(steals, peer, n, us);
-	if (peer->pace <= 0)
+	/* It has not told a pace of this run: what earlier ones told may be wrong. */
+	if (!peer->begun) {
 		peer->pace = us / n;
+		if (steals->given.paces && !peer->stolen)
+			steals->given.paces[rank] = peer->pace;
+	}
 	begin(peer, peer->next, true, now_us);
 	peer->next = 0;
 	steals->left -= n;

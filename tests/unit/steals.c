@@ -644,6 +644,52 @@ static void test_not_begun_again(void **state)
 	mpi_steals_destroy(steals);
 }
 
+/* A rank whose range ends before it tells has the pace of this run, not of an earlier one. */
+static void test_old_pace(void **state)
+{
+	double paces[] = {1, 100};
+	struct mpi_steals_problem problem = {.n = 100000, .nranks = 2, .paces = paces};
+	struct mpi_steals *steals = mpi_steals_create(&problem);
+	struct mpi_steal steal = {0};
+
+	mpi_steals_begin(steals, 0);
+	mpi_steals_progress(steals, 0, (struct mpi_progress){45000, 1}, 5000);
+	mpi_steals_completed(steals, 1, 50000, 5000, 5000);
+	mpi_steals_ask(steals, 1, 5000);
+	assert_true(mpi_steals_next(steals, 5000, &steal));
+	assert_true(steal.n > 40000 && paces[1] == 0.1);
+	mpi_steals_destroy(steals);
+}
+
+/* A part that links carry in time, and that is less than an alignment: one is stolen. */
+static void test_alignment_of_links(void **state)
+{
+	for (size_t alignment = 1; alignment <= 4096; alignment *= 4) {
+		static const size_t homes[] = {0, 65536, 131072};
+		struct heddle_block_time moved = {0};
+		struct mpi_steals_problem problem = {.n = 131072,
+		                                     .nranks = 2,
+		                                     .homes = homes,
+		                                     .bytes = 2,
+		                                     .alignment = alignment,
+		                                     .moved = &moved};
+		struct mpi_steals *steals;
+		struct mpi_steal steal = {0};
+
+		heddle_block_time_add(&moved, 1000, 400, true, true);
+		heddle_block_time_add(&moved, 8000, 2500, true, true);
+		steals = mpi_steals_create(&problem);
+		mpi_steals_begin(steals, 0);
+		mpi_steals_progress(steals, 0, (struct mpi_progress){0, 0.1}, 6554);
+		mpi_steals_completed(steals, 0, 65536, 6554, 6554);
+		mpi_steals_progress(steals, 1, (struct mpi_progress){16384, 1}, 49152);
+		mpi_steals_ask(steals, 0, 49152);
+		assert_true(mpi_steals_next(steals, 49152, &steal));
+		assert_true(steal.n >= alignment && steal.n % alignment == 0);
+		mpi_steals_destroy(steals);
+	}
+}
+
 /* Of two stolen ranges one was dearer than what the rank had before: that is not what a range takes
  * beside its iterations, and more is stolen. */
 static void test_dear_range(void **state)
@@ -671,14 +717,24 @@ static void test_dear_range(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_each_once),        cmocka_unit_test(test_alike),
-	    cmocka_unit_test(test_unequal),          cmocka_unit_test(test_slow),
-	    cmocka_unit_test(test_first_block),      cmocka_unit_test(test_no_queue),
-	    cmocka_unit_test(test_more_before_done), cmocka_unit_test(test_asked_twice),
-	    cmocka_unit_test(test_not_begun),        cmocka_unit_test(test_dear_end),
-	    cmocka_unit_test(test_late_news),        cmocka_unit_test(test_start_of_sending),
-	    cmocka_unit_test(test_too_late),         cmocka_unit_test(test_slow_links),
-	    cmocka_unit_test(test_not_begun_again),  cmocka_unit_test(test_dear_range),
+	    cmocka_unit_test(test_each_once),
+	    cmocka_unit_test(test_alike),
+	    cmocka_unit_test(test_unequal),
+	    cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_first_block),
+	    cmocka_unit_test(test_no_queue),
+	    cmocka_unit_test(test_more_before_done),
+	    cmocka_unit_test(test_asked_twice),
+	    cmocka_unit_test(test_not_begun),
+	    cmocka_unit_test(test_dear_end),
+	    cmocka_unit_test(test_late_news),
+	    cmocka_unit_test(test_start_of_sending),
+	    cmocka_unit_test(test_too_late),
+	    cmocka_unit_test(test_slow_links),
+	    cmocka_unit_test(test_not_begun_again),
+	    cmocka_unit_test(test_old_pace),
+	    cmocka_unit_test(test_alignment_of_links),
+	    cmocka_unit_test(test_dear_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
