@@ -3,7 +3,8 @@
  *
  * A graph after a phase of independent tasks, under heddle, with nothing known, as a factorisation
  * follows the tasks that make its matrix. It is no stream because those were one: no core tries a
- * task that takes it longer than the accelerator needs for all of them.
+ * task that takes it longer than the accelerator needs for all of them. With an argument these are
+ * tasks for cores alone, so many that cores take them without a plan.
  */
 #include "config.h"
 
@@ -16,6 +17,7 @@ SIMULATED("6cpu+gpu1@8000:10")
 
 #define MADE 40 /* independent tasks, before */
 #define MADE_US 100000
+#define ALONE_US 10000 /* those for cores alone, which come one after the other */
 #define CHAINS 12
 #define LENGTH 5
 #define CORE_US 200000
@@ -23,10 +25,12 @@ SIMULATED("6cpu+gpu1@8000:10")
 
 static unsigned on_cores;
 
+static struct starpu_codelet make;
+
 static double make_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                         unsigned nimpl)
 {
-	return MADE_US;
+	return make.where == STARPU_CPU ? ALONE_US : MADE_US;
 }
 
 static double step_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
@@ -54,24 +58,44 @@ static void chains_submit(starpu_data_handle_t *handles)
 
 static void phases_submit(starpu_data_handle_t *handles)
 {
-	for (int i = 0; i < MADE; i++)
+	for (int i = 0; i < MADE; i++) {
 		assert_int_equal(starpu_task_insert(&make, STARPU_RW, handles[i], 0), 0);
+		if (make.where == STARPU_CPU)
+			starpu_sleep(10e-6F);
+	}
 	starpu_task_wait_for_all();
 	chains_submit(handles);
 }
 
-static void test_phases(void **state)
+static void phases_run(void)
 {
 	double us = simulated_us(MADE, phases_submit);
 
 	print_message("%.0f us, %u tasks on cores\n", us, on_cores);
+}
+
+static void test_cores_alone(void **state)
+{
+	make.where = STARPU_CPU;
+	phases_run();
+	assert_in_range(on_cores, 0, 1);
+}
+
+static void test_phases(void **state)
+{
+	phases_run();
 	assert_int_equal(on_cores, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_phases)};
+	const struct CMUnitTest again[] = {cmocka_unit_test(test_cores_alone)};
+	int failed;
 
 	setenv("HEDDLE_ESTIMATE", "online,neighbours", 1);
-	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
+	if (argc > 1)
+		return simulated_over(cmocka_run_group_tests(again, NULL, NULL));
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	return failed ? simulated_over(failed) : simulated_again("cores");
 }
