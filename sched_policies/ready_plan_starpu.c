@@ -354,7 +354,8 @@ void ready_plan_leave(struct ready_context *c)
 {
 	heddle_graph_forget(c->plan->graph);
 	rests_set(c, 0);
-	/* What comes after a long row of tasks for cores alone tells anew whether it is a stream. */
+	/* What comes after a long row of tasks for cores alone tells anew whether it is a stream.
+	 */
 	c->plan->flat = 0;
 	c->flat = false;
 	stream_choose(c);
