@@ -84,13 +84,16 @@ static void workers_learned(struct heddle_loop_request *loop, const struct loop_
  * its last run. */
 #define PART_SO_FAR 8
 #define PART_LAST 32
+/* Nor is it bound to less, microseconds: each block costs some, and a rank that asks for what is
+ * left waits as long for an answer. */
+#define PART_LEAST 50
 
 /* Mutex held: others should find iterations that no worker has begun until the loop ends. */
 static void worker_bound(struct heddle_loop_request *loop, struct loop_worker *worker, double now)
 {
 	double us = loop->part.last_us > 0 ? loop->part.last_us / PART_LAST
 	                                   : (now - loop->part.begin_us) / PART_SO_FAR;
-	double n = us * heddle_strategy_rate(loop->blocks, worker->index);
+	double n = fmax(us, PART_LEAST) * heddle_strategy_rate(loop->blocks, worker->index);
 
 	if (!(n > 0))
 		return;
