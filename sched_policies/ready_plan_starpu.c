@@ -308,14 +308,19 @@ static bool nobody_runs(const struct ready_context *c)
 	return true;
 }
 
-void ready_plan_look_anew(struct ready_context *c)
+/* What comes next tells anew whether it is a stream. */
+static void stream_forget(struct ready_context *c)
 {
-	if (!c->plan->flat || !nobody_runs(c))
-		return;
 	c->plan->flat = 0;
 	c->plan->read_bytes = c->plan->shared_bytes = 0;
 	c->flat = false;
 	stream_choose(c);
+}
+
+void ready_plan_look_anew(struct ready_context *c)
+{
+	if (c->plan->flat && nobody_runs(c))
+		stream_forget(c);
 }
 
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
@@ -354,11 +359,7 @@ void ready_plan_leave(struct ready_context *c)
 {
 	heddle_graph_forget(c->plan->graph);
 	rests_set(c, 0);
-	/* What comes after a long row of tasks for cores alone tells anew whether it is a stream.
-	 */
-	c->plan->flat = 0;
-	c->flat = false;
-	stream_choose(c);
+	stream_forget(c);
 	/* The next task of the pool is not like the last one. */
 	c->last.plain = false;
 }

@@ -287,7 +287,9 @@ static double may_cost_more(const struct heddle_strategy *b, unsigned worker)
 	const struct hdss *h = b->state;
 	double rates = 0;
 
-	for (unsigned w = 0; w < b->nworkers && !h->even; w++) {
+	if (h->even)
+		return 0;
+	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct hdss_estimate *other = &h->estimates[w];
 
 		if (!other->retired && other->pace > 0 &&

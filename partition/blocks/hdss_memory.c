@@ -29,7 +29,7 @@
 #define SLOWER_THAN 0.75
 /* What is left for iterations of a block's time at the least. */
 #define LEAST_REST 0.1
-/* Costs foretell worse than equal ones if blocks lie nearer together by this part with these. */
+/* Costs foretell worse than equal ones if blocks lie this part as far apart with these, or less. */
 #define SURELY 0.9
 /* A start that was told, however little: only one that is assumed is not sure. */
 #define LEAST_SURE 1e-30
@@ -379,42 +379,54 @@ static double scatter(double *values, double *weights, long n)
 	return sum;
 }
 
+/* How far the blocks of all workers lie from the middle one of each, by what is known and by equal
+ * costs. Long blocks count more. How fast a worker was is another matter.
+ * @param room two numbers for each block */
+static void scatters_sum(const struct told *told, const size_t *ends, unsigned nworkers,
+                         double *room, double *known, double *equal)
+{
+	size_t begin = 0;
+
+	*known = *equal = 0;
+	for (unsigned w = 0; w < nworkers; w++) {
+		size_t n = ends[w] - begin;
+
+		for (int k = 0; k < 2; k++) {
+			for (size_t i = 0; i < n; i++) {
+				room[i] = k ? told[begin + i].known : told[begin + i].equal;
+				room[n + i] = told[begin + i].us;
+			}
+			*(k ? known : equal) += scatter(room, room + n, (long)n);
+		}
+		begin = ends[w];
+	}
+}
+
 /* Whether equal costs would have foretold the times of a run's blocks surely better than those of
- * earlier runs. Each worker's blocks are compared among themselves: how fast it was is another
- * matter. Long blocks count more.
+ * earlier runs.
  * @return 0, 1; -ENOMEM */
 static int costs_are_noise(const struct heddle_strategy *b, const struct blocks_memory *memory)
 {
 	const struct hdss *h = b->state;
-	size_t count = h->run_blocks.count, *ends, begin = 0;
+	size_t count = h->run_blocks.count, *ends;
 	struct told *told;
-	double *values, known = 0, equal = 0;
+	double *room, known, equal;
+	int noise = -ENOMEM;
 
 	if (costs_even(&memory->costs) || !count)
 		return 0;
 	ends = calloc(memory->nworkers, sizeof(*ends));
 	told = malloc(count * sizeof(*told));
-	values = malloc(2 * count * sizeof(*values));
-	if (ends && told && values)
+	room = malloc(2 * count * sizeof(*room));
+	if (ends && told && room) {
 		told_collect(h, memory, told, ends);
-	for (unsigned w = 0; ends && told && values && w < memory->nworkers; w++) {
-		size_t n = ends[w] - begin;
-
-		for (int k = 0; k < 2; k++) {
-			for (size_t i = 0; i < n; i++) {
-				values[i] = k ? told[begin + i].known : told[begin + i].equal;
-				values[count + i] = told[begin + i].us;
-			}
-			*(k ? &known : &equal) += scatter(values, values + count, (long)n);
-		}
-		begin = ends[w];
+		scatters_sum(told, ends, memory->nworkers, room, &known, &equal);
+		noise = equal < SURELY * known;
 	}
-	if (!ends || !told || !values)
-		known = -ENOMEM;
-	free(values);
+	free(room);
 	free(told);
 	free(ends);
-	return known < 0 ? -ENOMEM : equal < SURELY * known;
+	return noise;
 }
 
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory)

@@ -17,6 +17,7 @@ struct loop_progress {
 	double us;   /**< since it began; 0: no block is done */
 };
 
+/** What a loop is a part of. */
 struct loop_part {
 	bool repeats; /**< the next run of the loop has the same part: what this one learns is kept
 	               * for it */

@@ -80,8 +80,8 @@ static void workers_learned(struct heddle_loop_request *loop, const struct loop_
 	}
 }
 
-/* A block of a part lasts no longer than this part of the time since the larger loop began, or of
- * its last run. */
+/* A block of a part lasts no longer than an eighth of the time since the larger loop began, or than
+ * a 32nd of its last run. */
 #define PART_SO_FAR 8
 #define PART_LAST 32
 /* Nor is it bound to less, microseconds: each block costs some, and a rank that asks for what is

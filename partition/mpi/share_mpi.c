@@ -297,8 +297,8 @@ static void steals_serve(struct node *node)
 		mpi_link_tell(node->link, rank, &(struct mpi_message){.type = NODE_EARLY});
 }
 
-/* What a rank tells when its range is over: all of it is done then, unless it was told to ask
- * early, or gives up what is left. */
+/* A rank that has asked for more has nothing to tell after that, but what it gives up: all is
+ * completed. */
 static void tell_end(struct node *node)
 {
 	struct node_share *share = &node->share;
