@@ -228,6 +228,27 @@ static void wait_note(struct ready_context *c, const struct ready_worker *worker
 	atomic_store_explicit(wait_us, mean_us + (this_us - mean_us) / GAPS, memory_order_relaxed);
 }
 
+/* A worker has ended a task, perhaps the last one that it has started.
+ * @param since_us now, or any time before */
+static void rests_note(const struct ready_context *c, struct ready_worker *worker, double since_us)
+{
+	if (c->plan && worker->done == worker->started)
+		atomic_store_explicit(&worker->rests_since_us, since_us, memory_order_relaxed);
+}
+
+/* The same of one that cores alone can run, where there are no others. */
+static void plain_ended(struct ready_context *c, struct starpu_task *task)
+{
+	struct ready_worker *worker;
+
+	core_ends(c, task);
+	if (!c->plan)
+		return;
+	worker = &c->workers[starpu_worker_get_id_check()];
+	worker->plain = NULL;
+	rests_note(c, worker, 1); /* a look at the clock would take as long as all this */
+}
+
 /* A task has ended.
  * @param data its data are there */
 static void task_ended(struct ready_context *c, struct starpu_task *task, bool data)
@@ -239,9 +260,7 @@ static void task_ended(struct ready_context *c, struct starpu_task *task, bool d
 	if (task->sched_ctx == c->id)
 		ready_cores_ended(c, task);
 	if (!is_foreign(task, c->id) && is_plain(c, task)) {
-		core_ends(c, task);
-		if (c->plan)
-			c->workers[starpu_worker_get_id_check()].plain = NULL;
+		plain_ended(c, task);
 		return;
 	}
 	id = starpu_worker_get_id();
@@ -250,6 +269,7 @@ static void task_ended(struct ready_context *c, struct starpu_task *task, bool d
 	worker = &c->workers[id];
 	if (is_foreign(task, c->id)) {
 		worker->idle_since_us = 0;
+		rests_note(c, worker, starpu_timing_now());
 		return;
 	}
 	if (!ends_here(worker, task))
@@ -264,9 +284,7 @@ static void task_ended(struct ready_context *c, struct starpu_task *task, bool d
 		ready_queue_done(c, worker, us);
 	}
 	worker->done++;
-	if (c->plan && worker->done == worker->started)
-		atomic_store_explicit(&worker->rests_since_us, starpu_timing_now(),
-		                      memory_order_relaxed);
+	rests_note(c, worker, starpu_timing_now());
 }
 
 /* ---- tasks of whose end StarPU does not tell ---- */

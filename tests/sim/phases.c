@@ -3,11 +3,14 @@
  *
  * A graph after a phase of independent tasks, under heddle, with nothing known, as a factorisation
  * follows the tasks that make its matrix. It is no stream because those were one: no core tries a
- * task that takes it longer than the accelerator needs for all of them. With an argument these are
- * tasks for cores alone, so many that cores take them without a plan.
+ * task that takes it longer than the accelerator needs for all of them. With the argument cores these
+ * are tasks for cores alone, so many that cores take them without a plan; with pinned each worker
+ * also gets a task past the policy, as blocks of loops are; with both such a row comes before
+ * independent tasks of the accelerator.
  */
 #include "config.h"
 
+#include <string.h>
 #include <starpu.h>
 
 #include "tests/sim/simulated.h"
@@ -56,7 +59,7 @@ static void chains_submit(starpu_data_handle_t *handles)
 		                 0);
 }
 
-static void phases_submit(starpu_data_handle_t *handles)
+static void made_submit(starpu_data_handle_t *handles)
 {
 	for (int i = 0; i < MADE; i++) {
 		assert_int_equal(starpu_task_insert(&make, STARPU_RW, handles[i], 0), 0);
@@ -64,38 +67,85 @@ static void phases_submit(starpu_data_handle_t *handles)
 			starpu_sleep(10e-6F);
 	}
 	starpu_task_wait_for_all();
+}
+
+static void phases_submit(starpu_data_handle_t *handles)
+{
+	made_submit(handles);
 	chains_submit(handles);
 }
 
-static void phases_run(void)
+static void pinned_submit(starpu_data_handle_t *handles)
 {
-	double us = simulated_us(MADE, phases_submit);
+	made_submit(handles);
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		assert_int_equal(starpu_task_insert(&make, STARPU_RW, handles[w],
+		                                    STARPU_EXECUTE_ON_WORKER, w, 0),
+		                 0);
+	starpu_task_wait_for_all();
+	chains_submit(handles);
+}
+
+static void both_submit(starpu_data_handle_t *handles)
+{
+	make.where = STARPU_CPU;
+	made_submit(handles);
+	make.where = STARPU_CUDA;
+	made_submit(handles);
+	chains_submit(handles);
+}
+
+static void phases_run(void (*submit)(starpu_data_handle_t *handles))
+{
+	double us = simulated_us(MADE, submit);
 
 	print_message("%.0f us, %u tasks on cores\n", us, on_cores);
+}
+
+static void test_phases(void **state)
+{
+	phases_run(phases_submit);
+	assert_int_equal(on_cores, 0);
 }
 
 static void test_cores_alone(void **state)
 {
 	make.where = STARPU_CPU;
-	phases_run();
+	phases_run(phases_submit);
 	assert_in_range(on_cores, 0, 1);
 }
 
-static void test_phases(void **state)
+static void test_pinned(void **state)
 {
-	phases_run();
+	phases_run(pinned_submit);
 	assert_int_equal(on_cores, 0);
 }
 
+static void test_both(void **state)
+{
+	phases_run(both_submit);
+	assert_in_range(on_cores, 0, 1);
+}
+
+/* Each on a machine of its own. */
+static const struct phase {
+	const char *argument;
+	struct CMUnitTest test[1];
+} phases[] = {{"", {cmocka_unit_test(test_phases)}},
+              {"cores", {cmocka_unit_test(test_cores_alone)}},
+              {"pinned", {cmocka_unit_test(test_pinned)}},
+              {"both", {cmocka_unit_test(test_both)}}};
+#define NPHASES (sizeof(phases) / sizeof(phases[0]))
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_phases)};
-	const struct CMUnitTest again[] = {cmocka_unit_test(test_cores_alone)};
+	size_t i = 0;
 	int failed;
 
 	setenv("HEDDLE_ESTIMATE", "online,neighbours", 1);
-	if (argc > 1)
-		return simulated_over(cmocka_run_group_tests(again, NULL, NULL));
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	return failed ? simulated_over(failed) : simulated_again("cores");
+	while (argc > 1 && i + 1 < NPHASES && strcmp(phases[i].argument, argv[1]))
+		i++;
+	failed = cmocka_run_group_tests_name(phases[i].argument, phases[i].test, NULL, NULL);
+	return failed || i + 1 == NPHASES ? simulated_over(failed)
+	                                  : simulated_again(phases[i + 1].argument);
 }
