@@ -17,6 +17,9 @@
 #define QUEUES_KEPT 1024
 /* Queuees that are looked at one by one to add up their loads. */
 #define QUEUES_ADDED 256
+/* A queue that has given so many items goes behind those that are as good: it may never be empty,
+ * and what lies there would wait for ever. */
+#define TURN 1024
 
 /* Costs nearer to 0 stand for times that are no subnormal numbers. */
 #define MOST_QUICKLY 8000
@@ -36,7 +39,8 @@ struct queue {
 	bool costs;                     /* any */
 	bool moves;                     /* its gains have changed, and its place has not */
 	unsigned nclasses;              /* that can run it */
-	uint64_t serial;                /* queues are founded in this order */
+	uint64_t serial;                /* they are founded in this order, or have had their turn */
+	unsigned turn;                  /* items that it has given since then */
 	uint64_t hash;
 	struct queue *next; /* in its bucket */
 	struct ring items;  /* of struct item */
@@ -635,6 +639,17 @@ unsigned heddle_pool_home(const struct heddle_pool_place *place)
 	return queue_item(place->queue, place->index)->home;
 }
 
+/* A queue, which is not empty, gives an item. */
+static void queue_gives(struct heddle_pool *pool, struct queue *queue)
+{
+	if (++queue->turn < TURN)
+		return;
+	queue_unlist(pool, queue);
+	queue->turn = 0;
+	queue->serial = pool->serial++;
+	queue_list(pool, queue); /* there is room for it */
+}
+
 void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *place,
                       struct heddle_pool_entry *entry)
 {
@@ -644,6 +659,7 @@ void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *
 	entry->home = heddle_pool_home(place);
 	entry->since_us = queue_item(queue, place->index)->since_us;
 	entry->key = queue->key;
+	queue_gives(pool, queue);
 	ring_remove(&queue->items, place->index);
 	load_add(pool, queue, -1);
 	if (!--pool->count) /* what rounding has left */

@@ -5,9 +5,10 @@
  *
  * Items of one priority and of the same gain and cost on every class of devices form a queue.
  * Each class sorts the queues: higher priority first, then higher gain on that class, then
- * higher rank, then the queue that fewer classes can run, then the older one. An item of a queue
- * that one class takes is gone for all. Estimates change while items wait: heddle_pool_revalue()
- * moves all items of a task type at once. Pure and not synchronised: the caller serialises.
+ * higher rank, then the queue that fewer classes can run, then the older one; but a queue that has
+ * given many items counts as new. An item of a queue that one class takes is gone for all.
+ * Estimates change while items wait: heddle_pool_revalue() moves all items of a task type at once.
+ * Pure and not synchronised: the caller serialises.
  *
  * Pushing and popping cost a look-up in a hash table. A queue that becomes empty or non-empty
  * moves once in the order of every class, in time proportional to the number of non-empty queues.

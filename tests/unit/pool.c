@@ -506,6 +506,32 @@ static bool see(const struct heddle_pool_key *key, void *oldest, double since_us
 }
 
 /* Who asks learns how long the oldest item of a queue has been waiting. */
+/* Whether a lone item comes to its turn beside a queue as good that is never empty.
+ * @param gpu gain of that on the accelerator, which does not ask */
+static bool lone_item_comes(int gpu)
+{
+	uintptr_t item = 0;
+
+	for (unsigned i = 0; i < 64; i++)
+		push(1, 0, 5, gpu, 0);
+	push(2, 0, 5, gpu, 77);
+	for (unsigned i = 0; i < 10000 && item != 2; i++) {
+		item = pop(CPU);
+		if (item == 1)
+			push(1, 0, 5, gpu, 0);
+	}
+	return item == 2;
+}
+
+static void test_nothing_waits_for_ever(void **state)
+{
+	assert_true(lone_item_comes(3));
+	assert_true(lone_item_comes(NO));
+	for (unsigned i = 0; i < 128; i++)
+		assert_int_equal(pop(CPU), 1);
+	assert_int_equal(pop(CPU), 0);
+}
+
 static void test_time_of_the_push_is_kept(void **state)
 {
 	struct heddle_pool_query query = {.class = CPU, .least = INT_MIN, .admit = see};
@@ -763,6 +789,7 @@ int main(void)
 	    TEST(gain),
 	    TEST(empty_queues_do_not_pile_up),
 	    TEST(families_are_revalued),
+	    TEST(nothing_waits_for_ever),
 	    TEST(time_of_the_push_is_kept),
 	    TEST(load),
 	    TEST(queues_not_wanted_are_passed_over),
