@@ -492,7 +492,8 @@ static cl_int fill_run(struct event *event)
 		                                 piece, from, event->bytes, HOME_EVENTS(event));
 	for (size_t at = 0; at < event->bytes; at += piece)
 		memcpy(memory_host(memory) + from + at, event->pattern, piece);
-	memory_changed(memory, from, event->bytes);
+	if (event->bytes)
+		memory_changed(memory, from, event->bytes);
 	return CL_SUCCESS;
 }
 
@@ -511,8 +512,10 @@ static cl_int CL_API_CALL enqueue_fill(cl_command_queue id, cl_mem memory_id, co
 	memory = buffer_of(queue, memory_id, &error);
 	if (error)
 		return error;
+	/* Unlike a copy, it may have no bytes. */
 	if (!pattern || !piece || piece > sizeof(event->pattern) || piece & (piece - 1) ||
-	    offset % piece || bytes % piece || !range_inside(memory, offset, bytes))
+	    offset % piece || bytes % piece ||
+	    (bytes ? !range_inside(memory, offset, bytes) : offset > memory->bytes))
 		return CL_INVALID_VALUE;
 	error = command_begin(queue, CL_COMMAND_FILL_BUFFER, nwaits, waits, &event);
 	if (error)

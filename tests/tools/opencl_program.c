@@ -670,6 +670,11 @@ static void test_memory(void)
 	OK(clEnqueueCopyBuffer(queue, used, copy, 0, 0, N * sizeof(int), 0, NULL, NULL));
 	OK(clEnqueueFillBuffer(queue, copy, &seven, sizeof(seven), 0, 16 * sizeof(int), 0, NULL,
 	                       NULL));
+	/* One of no bytes is none, up to the buffer's end. */
+	OK(clEnqueueFillBuffer(queue, copy, &seven, sizeof(seven), N * sizeof(int), 0, 0, NULL,
+	                       NULL));
+	CHECK(clEnqueueFillBuffer(queue, copy, &seven, sizeof(seven), (N + 1) * sizeof(int), 0, 0,
+	                          NULL, NULL) == CL_INVALID_VALUE);
 	read_back(copy, N, b);
 	CHECK(b[0] == 7 && b[15] == 7 && b[16] == 4 * a[16] && b[N - 1] == 4 * a[N - 1]);
 	read_back(used, N, b);
