@@ -400,13 +400,14 @@ static void command_end(struct event *event, cl_int status)
 	engine_tell();
 }
 
-/* A command of home's has ended, and so have those before it in its queue. */
-static void passed_reap(struct event *until)
+/* A command of home's has ended, and so have those before it in its queue. Drivers take their time
+ * to tell an event's status, so none is asked twice. */
+static void passed_reap(struct event *until, cl_int status)
 {
 	while (event_passed(until)) {
 		struct event *event = passed_end(until->queue);
 
-		command_end(event, passed_status(event));
+		command_end(event, event == until ? status : passed_status(event));
 	}
 }
 
@@ -420,19 +421,25 @@ static void passed_wait(struct event *event)
 	else
 		real->clFinish(event->queue->home);
 	pthread_mutex_lock(&engine.mutex);
-	passed_reap(event);
+	if (event_passed(event))
+		passed_reap(event, passed_status(event));
 	pthread_mutex_unlock(&engine.mutex);
 	event_release(event);
 	pthread_mutex_lock(&engine.mutex);
 }
 
-/* Reaps what has ended though nobody waits for it. */
-static void passed_look(struct queue *queue)
+/* Reaps what has ended though nobody waits for it. @return whether there was any */
+static bool passed_look(struct queue *queue)
 {
 	struct event *event;
+	cl_int status;
+	bool any = false;
 
-	while ((event = passed_known(queue)) && passed_status(event) <= CL_COMPLETE)
-		passed_reap(event);
+	while ((event = passed_known(queue)) && (status = passed_status(event)) <= CL_COMPLETE) {
+		passed_reap(event, status);
+		any = true;
+	}
+	return any;
 }
 
 /* Runs a command, or hands it to home. The mutex is not held meanwhile. */
@@ -543,7 +550,6 @@ static void wait_for(struct event *event)
 bool engine_stop(void)
 {
 	struct timespec limit;
-	struct event *event;
 	bool idle;
 
 	clock_gettime(CLOCK_REALTIME, &limit);
@@ -556,9 +562,8 @@ bool engine_stop(void)
 	engine.waiting--;
 	idle = !engine.busy;
 	/* Nobody waits for what has not ended. */
-	while (idle && passed_first() && (event = passed_known(passed_first()->queue)) &&
-	       passed_status(event) <= CL_COMPLETE)
-		passed_reap(event);
+	while (idle && passed_first() && passed_look(passed_first()->queue))
+		;
 	pthread_mutex_unlock(&engine.mutex);
 	return idle;
 }
@@ -720,7 +725,7 @@ cl_int event_status(struct event *event)
 	pthread_mutex_lock(&engine.mutex);
 	status = event_passed(event) ? passed_status(event) : event->status;
 	if (status <= CL_COMPLETE)
-		passed_reap(event);
+		passed_reap(event, status);
 	engine_unlock();
 	return status;
 }
@@ -765,7 +770,8 @@ cl_int queue_finish(struct queue *queue)
 	if (!event)
 		return error;
 	pthread_mutex_lock(&engine.mutex);
-	passed_reap(event);
+	if (event_passed(event))
+		passed_reap(event, passed_status(event));
 	engine_unlock();
 	event_release(event);
 	return error;
