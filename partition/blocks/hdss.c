@@ -370,7 +370,7 @@ static double adaptive_size(const struct heddle_strategy *b, unsigned worker)
 
 	if (!w->time.count)
 		size = hdss_smaller(size, prior_limit(b, worker));
-	if (!w->time.count && b->parameters[HDSS_JUMP])
+	if (!w->answered && b->parameters[HDSS_JUMP])
 		for (unsigned i = 0; i < w->asked && i < 3; i++)
 			size *= QUEUED_JUMP;
 	size = size < limit ? size : limit;

@@ -63,7 +63,7 @@
 /* A block is worth its start if its iterations take so much of it. */
 #define WORTH_PART 0.25
 /* Of a block before, at least this part of the estimated start was start ... */
-#define SURE_START 0.75
+#define SURE_START 0.5
 /* ... and at that pace the next one takes this part of the time to the end, less in a pipeline. */
 #define SAFE_PART 0.7
 #define SAFE_PIPELINED 0.4
@@ -257,11 +257,16 @@ static inline double ready_at(const struct heddle_strategy *b, unsigned worker)
 	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
 }
 
-/* Whether a block costs so much beside its iterations that blocks must be few. */
+/* Whether a block costs so much beside its iterations that blocks must be few. Of cores only in
+ * later runs: what comes once with a first block looks like a long start, and too large a block
+ * ends long after all others. Where cores' starts are long indeed, a first run has more blocks than
+ * it should. */
 static bool starts_long(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
+	if (hdss_is_core(b, worker) && !h->known && !b->ranks)
+		return false;
 	return h->estimates[worker].start >= HDSS_LONG_START * h->run;
 }
 
@@ -934,18 +939,19 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
-	double us;
+	double us, most;
 
 	if (!b->parameters[HDSS_AHEAD])
 		return share_size(b, worker,
 		                  estimate->start + share_by_weight(b, worker) * estimate->pace);
+	most = hdss_larger(least_work(b), unseen_limit(b, worker));
 	if (takes_all(b, worker))
-		return hdss_left(b);
+		return hdss_smaller(most, hdss_left(b));
 	if (hardly_helps(b, worker))
 		return 0;
 	us = h->end - estimate->ready;
 	if (estimate->start + worthwhile_size(b, worker) * estimate->pace > us)
-		return crumb(b, worker);
+		return hdss_smaller(most, crumb(b, worker));
 	return share_size(b, worker, us);
 }
 

@@ -319,6 +319,46 @@ static void test_first_run(void **state)
 	assert_true(after[3] < 0.08);
 }
 
+/* A worker's first block takes longer: programs, memory and tables come with it. That must not look
+ * like what every block costs beside its iterations. There are few iterations, so that a core's
+ * first blocks are one or three of them. Without other faults a run takes as long as if the work
+ * that the first blocks delay came to it. */
+static void test_first_blocks(void **state)
+{
+	double mean = 0, least = HUGE_VAL;
+
+	(void)state;
+	srand48(test_seed());
+	for (int i = 0; i < 300; i++) {
+		static struct replay_worker workers[36];
+		unsigned cores = 2 + (unsigned)(31 * drand48()),
+		         devices = (unsigned)(3 * drand48());
+		struct replay_machine machine = {.n = 500 + (size_t)(1500 * drand48()),
+		                                 .workers = workers,
+		                                 .nworkers = cores + devices};
+		double speed = 5 * pow(20, drand48()), all = cores + devices * speed;
+		double us = 4000 * pow(10, drand48()), once = 300 * pow(5, drand48());
+		struct replay_result result;
+
+		for (unsigned w = 0; w < cores + devices; w++)
+			workers[w] = (struct replay_worker){
+			    .given.kind = w < cores ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA,
+			    .rate = (w < cores ? 1 : speed) * machine.n / us / all,
+			    .overhead_us = w < cores ? 5 : 50,
+			    .once_us = once * (0.7 + 0.6 * drand48()),
+			    .noise = 0.1};
+		for (unsigned w = 0; w < cores + devices; w++)
+			us += workers[w].once_us * (w < cores ? 1 : speed) / all;
+		machine.seed = lrand48();
+		assert_int_equal(replay_run("hdss", &machine, &result), 0);
+		mean += us / result.makespan_us / 300;
+		least = fmin(least, us / result.makespan_us);
+		replay_free(&result);
+	}
+	print_message("mean %.3f, least %.3f\n", mean, least);
+	assert_true(mean > 0.89);
+}
+
 /* Nothing tells how much of the time of a core's block is start where each core had one block, of
  * one iteration or of two. Long iterations beside a fast accelerator: a core that gets several of
  * them ends long after it. */
@@ -485,6 +525,7 @@ int main(void)
 	    cmocka_unit_test(test_drawn),
 	    cmocka_unit_test(test_dear_begin_of_pipelines),
 	    cmocka_unit_test(test_first_run),
+	    cmocka_unit_test(test_first_blocks),
 	    cmocka_unit_test(test_core_blocks),
 	    cmocka_unit_test(test_cold_pipeline),
 	    cmocka_unit_test(test_alike),
