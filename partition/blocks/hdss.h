@@ -99,17 +99,22 @@ struct hdss {
 	struct {
 		double start, pace;
 		bool sized;
-	} kind[HEDDLE_NKINDS];           /**< means over workers, or what their first blocks tell
-	                                      together, as of the last blocks_hdss_estimate_all() */
-	double rates;                    /**< of all workers together */
-	double core_pace;                /**< no core is taken to be faster */
-	double *room;                    /**< for two numbers of each worker */
-	bool unanswered;                 /**< an accelerator has its first block, and no earlier
-	                                      run tells its rate */
-	double fastest;                  /**< pace of a worker */
-	unsigned long refreshed;         /**< event of the last estimate of all, */
-	double refreshed_us;             /**< and its time */
-	unsigned soonest;                /**< a worker that would soon be done with more */
+	} kind[HEDDLE_NKINDS];   /**< means over workers, or what their first blocks tell
+	                              together, as of the last blocks_hdss_estimate_all() */
+	double rates;            /**< of all workers together */
+	double core_pace;        /**< no core is taken to be faster */
+	double *room;            /**< for two numbers of each worker */
+	bool unanswered;         /**< an accelerator has its first block, and no earlier
+	                              run tells its rate */
+	double fastest;          /**< pace of a worker */
+	unsigned long refreshed; /**< event of the last estimate of all, */
+	double refreshed_us;     /**< and its time */
+	unsigned soonest;        /**< a worker that would soon be done with more */
+	/** The others can have done all that is left by then, as was found at this event. */
+	struct {
+		unsigned long event;
+		double until;
+	} absorbed;
 	double end;                      /**< when all is expected to be done; 0: not known yet */
 	struct hdss_estimate *estimates; /**< nworkers */
 	/** Blocks by their places, for paces and for the next run. Not of streams. */

@@ -867,11 +867,16 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker, d
  * workers refuse nothing that others could not do soon. */
 static bool others_do_all(const struct heddle_strategy *b, unsigned worker, double until)
 {
-	const struct hdss *h = b->state;
+	struct hdss *h = b->state;
 	bool few = b->remaining <= (size_t)FEW_ITERATIONS * b->nworkers;
+	bool idle = !b->workers[worker].under_way && h->worker[worker].asked;
 	double left = hdss_left(b), one = left / b->remaining, n = few ? one / 2 : 0;
 
 	if (!few && h->estimates[worker].rate < LARGE_PART * h->rates)
+		return true;
+	/* Many idle workers ask at one time. Nobody counts on them, so one has the answer of all.
+	 */
+	if (idle && h->absorbed.event == b->events && until >= h->absorbed.until)
 		return true;
 	for (unsigned w = 0; w < b->nworkers && n < left; w++) {
 		const struct hdss_estimate *estimate = &h->estimates[w];
@@ -881,6 +886,10 @@ static bool others_do_all(const struct heddle_strategy *b, unsigned worker, doub
 			continue;
 		most = (until - estimate->ready - estimate->start) / estimate->pace;
 		n += few ? floor(most / one) * one : most;
+	}
+	if (n >= left && idle) {
+		h->absorbed.event = b->events;
+		h->absorbed.until = until;
 	}
 	return n >= left;
 }

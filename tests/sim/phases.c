@@ -3,10 +3,10 @@
  *
  * A graph after a phase of independent tasks, under heddle, with nothing known, as a factorisation
  * follows the tasks that make its matrix. It is no stream because those were one: no core tries a
- * task that takes it longer than the accelerator needs for all of them. With the argument cores these
- * are tasks for cores alone, so many that cores take them without a plan; with pinned each worker
- * also gets a task past the policy, as blocks of loops are; with both such a row comes before
- * independent tasks of the accelerator.
+ * task that takes it longer than the accelerator needs for all of them. With the argument cores
+ * these are tasks for cores alone, so many that cores take them without a plan; with pinned each
+ * worker also gets a task past the policy, as blocks of loops are; with both such a row comes
+ * before independent tasks of the accelerator.
  */
 #include "config.h"
 
