@@ -93,6 +93,7 @@ libheddle_mpi_pure_la_SOURCES = \
 	partition/mpi/message.h \
 	partition/mpi/place.c \
 	partition/mpi/place.h \
+	partition/mpi/protocol.h \
 	partition/mpi/steals.c \
 	partition/mpi/steals.h \
 	partition/mpi/watch.c \

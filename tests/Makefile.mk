@@ -313,6 +313,7 @@ native_scripts = \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
 	tests/tools/progress.sh \
+	tests/tools/protocol.sh \
 	tests/tools/python.sh \
 	tests/tools/reference.sh \
 	tests/tools/run.sh \

@@ -51,16 +51,6 @@ static void descriptions_pack(char *all, unsigned nranks)
 		        sizeof(struct mpi_description));
 }
 
-/* Ranks understand each other if they have the same version of this library. The other one may come
- * from elsewhere. */
-static void version_say(char *text, size_t size)
-{
-	bool other = strcmp(heddle_version(), PACKAGE_VERSION);
-
-	snprintf(text, size, "%s%s%s", PACKAGE_VERSION, other ? ", libheddle " : "",
-	         other ? heddle_version() : "");
-}
-
 void mpi_agree_collect(struct mpi_link *link, const char *what, const struct mpi_description *says,
                        struct mpi_description **of_all, struct mpi_verdict *verdict)
 {
@@ -73,7 +63,7 @@ void mpi_agree_collect(struct mpi_link *link, const char *what, const struct mpi
 
 	_Static_assert(sizeof(own) == MPI_DESCRIPTION_ROOM, "a description fits");
 	own.says = *says;
-	version_say(own.says.version, sizeof(own.says.version));
+	mpi_agreement_version(heddle_version(), own.says.version, sizeof(own.says.version));
 	if (!mpi_link_rank(link) && !(all = calloc(nranks, MPI_DESCRIPTION_ROOM)))
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
 	descriptions_collect(link, own.room, all);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agreement.h"
+#include "protocol.h"
 
 /* Where a comparison puts what it finds. */
 struct finding {
@@ -197,6 +198,14 @@ static void check_length(struct finding *finding, const struct mpi_description *
 		      "on all ranks",
 		      (uintmax_t)all[0].n, (uintmax_t)given->per_iteration, array + 1,
 		      (uintmax_t)units);
+}
+
+void mpi_agreement_version(const char *libheddle, char *text, size_t size)
+{
+	bool other = strcmp(libheddle, PACKAGE_VERSION);
+
+	snprintf(text, size, "%s, protocol %d%s%s", PACKAGE_VERSION, MPI_PROTOCOL,
+	         other ? ", libheddle " : "", other ? libheddle : "");
 }
 
 int mpi_agreement_check(const struct mpi_description *all, unsigned nranks, const char *what,

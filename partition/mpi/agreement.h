@@ -26,9 +26,10 @@ struct mpi_array_description {
 	uint64_t nx;       /**< elements of a row; of a vector 1 */
 };
 
-/** What a rank says of its loop. The version comes first: what follows it may differ. */
+/** What a rank says of its loop. The version comes first: what follows it may differ. Older versions
+ * have less room for it, and compare it as text, too. */
 struct mpi_description {
-	char version[32];
+	char version[64]; /**< see mpi_agreement_version() */
 	char codelet[64]; /**< its name, cut */
 	char host[64];    /**< where the rank runs, cut */
 	int32_t status;   /**< 0, or the negative errno value that the rank refuses its loop with */
@@ -42,6 +43,10 @@ struct mpi_description {
 
 /** Room for what a rank or rank 0 says; other versions may say more. */
 #define MPI_DESCRIPTION_ROOM 4096
+
+/** Which ranks understand each other: the version of this library, the protocol (protocol.h), and
+ * the version of libheddle, which may come from elsewhere, if it is another one. */
+void mpi_agreement_version(const char *libheddle, char *text, size_t size);
 
 /** The first difference between two ranks' loops, as text: "n is 10 on rank 0 and 11 on rank 3". Of
  * versions it names all ranks, as many as there is room for.

@@ -23,14 +23,6 @@
 _Static_assert((int)HEDDLE_WAVEFRONT_MAXVECTORS <= (int)MPI_WAVE_VECTORS,
                "every wavefront can be described");
 
-/* What the messages say. */
-enum front_message {
-	FRONT_FAILED, /* to rank 0: the part here has failed */
-	FRONT_STOP,   /* from rank 0: that of a rank has */
-	FRONT_BYE,    /* to rank 0: the part here has ended */
-	FRONT_DONE    /* from rank 0: all have */
-};
-
 /* ---- what ranks agree on ---- */
 
 static int refuse(const struct front *front, unsigned i, const char *why)

@@ -48,13 +48,20 @@ ranks() {
 # StarPU's first start on a machine writes files, which several ranks must not do at once.
 "$top_builddir/apps/vecinc/vecinc" --size 1 --reps 1 >/dev/null
 
-# refused_version PROGRAM: rank 1 has another libheddle; all four say so, and none runs anything.
+# refused_build PROGRAM CASE OTHER: rank 1 is of another build; all four say so, and none runs anything.
+refused_build() {
+	said_all="the version of Heddle is \"$own\" on ranks 0, 2-3 and \"$3\" on rank 1"
+	expect 0 "$said_all" ranks 4 "$1" "$2"
+	[ "$(grep -c "$said_all" "$work/out")" = 4 ] || fail "$2: not on 4 ranks: $(cat "$work/out")"
+	[ "$(grep -c "^rank [0-3]: $2: -" "$work/out")" = 4 ] || fail "$2: $(cat "$work/out")"
+}
+
+# refused_version PROGRAM: rank 1 has another libheddle, and messages of another build.
 refused_version() {
-	own=$(sed -n 's/^PACKAGE_VERSION = //p' "$top_builddir/Makefile")
-	said_all="the version of Heddle is \"$own\" on ranks 0, 2-3 and \"$own, libheddle 0.0.9\" on rank 1"
-	expect 0 "$said_all" ranks 4 "$1" version
-	[ "$(grep -c "$said_all" "$work/out")" = 4 ] || fail "version: not on 4 ranks: $(cat "$work/out")"
-	[ "$(grep -c '^rank [0-3]: version: -' "$work/out")" = 4 ] || fail "version: $(cat "$work/out")"
+	number=$(sed -n 's/^PACKAGE_VERSION = //p' "$top_builddir/Makefile")
+	own="$number, protocol $(sed -n 's/^#define MPI_PROTOCOL //p' "$top_srcdir/partition/mpi/protocol.h")"
+	refused_build "$1" version "$own, libheddle 0.0.9"
+	refused_build "$1" protocol "$number, protocol 0"
 }
 
 # lives PID: what nobody has waited for has ended, too.

@@ -19,6 +19,7 @@
 #include "partition/mpi/claims.h"
 #include "partition/mpi/layout.h"
 #include "partition/mpi/place.h"
+#include "partition/mpi/protocol.h"
 #include "partition/mpi/watch.h"
 #include "tests/unit/test.h"
 
@@ -737,6 +738,36 @@ static void test_versions(void **state)
 	assert_string_equal(found + strlen(found) - 5, ", ...");
 }
 
+/* Builds of one version whose messages differ do not understand each other, and both numbers are
+ * told: numbers of messages have changed without a new version. */
+static void test_protocols(void **state)
+{
+	static const char *const libraries[] = {PACKAGE_VERSION, "0.0.9", "10.20.30-alpha"};
+	struct mpi_description all[RANKS];
+	char own[64], want[256];
+
+	describe(all);
+	mpi_agreement_version(PACKAGE_VERSION, own, sizeof(own));
+	snprintf(want, sizeof(want), "%s, protocol %d", PACKAGE_VERSION, MPI_PROTOCOL);
+	assert_string_equal(own, want);
+	for (unsigned r = 0; r < RANKS; r++)
+		strcpy(all[r].version, own);
+	assert_difference(all, 0, "");
+	sprintf(all[2].version, "%s, protocol %d", PACKAGE_VERSION, MPI_PROTOCOL + 1);
+	snprintf(want, sizeof(want),
+	         "the version of Heddle is \"%s, protocol %d\" on ranks 0-1 and \"%s, protocol "
+	         "%d\" on rank 2",
+	         PACKAGE_VERSION, MPI_PROTOCOL, PACKAGE_VERSION, MPI_PROTOCOL + 1);
+	assert_difference(all, -EINVAL, want);
+	/* All of it has room. */
+	for (unsigned i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
+		mpi_agreement_version(libraries[i], all[0].version, sizeof(all[0].version));
+		snprintf(want, sizeof(want), "%s%s%s", own, i ? ", libheddle " : "",
+		         i ? libraries[i] : "");
+		assert_string_equal(all[0].version, want);
+	}
+}
+
 static void test_differences(void **state)
 {
 	struct mpi_description all[RANKS];
@@ -794,6 +825,7 @@ int main(void)
 	    cmocka_unit_test(test_silence),
 	    cmocka_unit_test(test_agreement),
 	    cmocka_unit_test(test_versions),
+	    cmocka_unit_test(test_protocols),
 	    cmocka_unit_test(test_differences),
 	};
 
