@@ -213,7 +213,7 @@ void heddle_strategy_extend(struct heddle_strategy *b, size_t n)
 void blocks_bound(struct heddle_strategy *b, unsigned worker, size_t maximum)
 {
 	struct heddle_strategy_worker *given = &b->workers[worker].given;
-	size_t least = given->alignment > given->minimum ? given->alignment : given->minimum;
+	size_t a = given->alignment, least = a * blocks_ceil(given->minimum, a);
 
 	given->maximum = maximum && maximum < least ? least : maximum;
 }

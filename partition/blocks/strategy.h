@@ -47,7 +47,8 @@ struct heddle_strategy {
 	struct blocks_worker workers[];
 };
 
-/** From now on the worker gets no larger block; 0: any. */
+/** From now on the worker gets no larger block, or the shortest that its minimum and alignment
+ * allow; 0: any, whatever was its maximum. */
 void blocks_bound(struct heddle_strategy *b, unsigned worker, size_t maximum);
 
 /** A strategy. Hooks other than next may be NULL. */

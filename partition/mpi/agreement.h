@@ -26,8 +26,8 @@ struct mpi_array_description {
 	uint64_t nx;       /**< elements of a row; of a vector 1 */
 };
 
-/** What a rank says of its loop. The version comes first: what follows it may differ. Older versions
- * have less room for it, and compare it as text, too. */
+/** What a rank says of its loop. The version comes first: what follows it may differ. Older
+ * versions have less room for it, and compare it as text, too. */
 struct mpi_description {
 	char version[64]; /**< see mpi_agreement_version() */
 	char codelet[64]; /**< its name, cut */

@@ -379,6 +379,86 @@ static void test_nobody_left(void **state)
 	}
 }
 
+/* Of a worker that wants 64: what it gets under a bound, with a minimum and an alignment. */
+static void test_bound_sizes(void **state)
+{
+	static const struct {
+		size_t minimum, alignment, bound, n;
+	} cases[] = {
+	    {0, 0, 0, 64},   {0, 0, 1000, 64}, {0, 0, 64, 64},  {0, 0, 10, 10},  {0, 0, 1, 1},
+	    {0, 8, 20, 16},  {0, 8, 3, 8},     {12, 0, 5, 12},  {12, 0, 20, 20}, {12, 8, 5, 16},
+	    {12, 8, 14, 16}, {12, 8, 24, 24},  {16, 8, 20, 16}, {3, 8, 5, 8},
+	};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct heddle_strategy_worker workers[2] = {{0}};
+		struct heddle_strategy_problem problem = {100000, 2, workers};
+		struct heddle_strategy *blocks;
+
+		workers[0].minimum = cases[c].minimum;
+		workers[0].alignment = cases[c].alignment;
+		assert_int_equal(heddle_strategy_create("css:chunk=64", &problem, &blocks), 0);
+		blocks_bound(blocks, 0, cases[c].bound);
+		assert_int_equal(heddle_strategy_next(blocks, 0), cases[c].n);
+		/* The other one has none. */
+		assert_int_equal(heddle_strategy_next(blocks, 1), 64);
+		/* A bound is for the blocks that follow, and may go. */
+		blocks_bound(blocks, 0, 32);
+		assert_int_equal(heddle_strategy_next(blocks, 0), 32);
+		blocks_bound(blocks, 0, 0);
+		assert_int_equal(heddle_strategy_next(blocks, 0), 64);
+		heddle_strategy_destroy(blocks);
+	}
+}
+
+static void bound_draw(struct heddle_strategy *blocks, unsigned worker,
+                       const struct heddle_strategy_worker *of, size_t *bound)
+{
+	size_t alignment = of->alignment ? of->alignment : 1;
+	size_t least = (of->minimum + alignment - 1) / alignment * alignment;
+
+	*bound = draw(4) ? 1 + power_draw(12) : 0;
+	blocks_bound(blocks, worker, *bound);
+	if (*bound && *bound < least)
+		*bound = least;
+	if (*bound && *bound < alignment)
+		*bound = alignment;
+}
+
+/* Whatever a strategy wants, and while it learns: no block is longer than its worker's bound, all
+ * but the last are aligned, and all iterations are given. */
+static void test_bounds(void **state)
+{
+	srandom(test_seed());
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
+		for (int round = 0; round < 20; round++) {
+			enum { WORKERS = 3 };
+			struct heddle_strategy_worker workers[WORKERS] = {{0}};
+			struct heddle_strategy_problem problem = {power_draw(17), WORKERS, workers};
+			size_t bounds[WORKERS] = {0}, before, n;
+			struct heddle_strategy *blocks;
+			unsigned w;
+
+			for (w = 0; w < WORKERS; w++) {
+				workers[w].minimum = draw(2) ? 0 : power_draw(8);
+				workers[w].alignment = draw(2) ? 0 : 1 + power_draw(8);
+			}
+			assert_int_equal(heddle_strategy_create((*s)->name, &problem, &blocks), 0);
+			for (w = 0; (before = heddle_strategy_remaining(blocks));
+			     w = (w + 1) % WORKERS) {
+				bound_draw(blocks, w, &workers[w], &bounds[w]);
+				n = heddle_strategy_next(blocks, w);
+				assert_true(!bounds[w] || n <= bounds[w]);
+				if (n < before && workers[w].alignment)
+					assert_int_equal(n % workers[w].alignment, 0);
+				if (n && n < before)
+					assert_true(n >= workers[w].minimum);
+				heddle_strategy_completed(blocks, w, n, n * (1.0 + w));
+			}
+			heddle_strategy_destroy(blocks);
+		}
+}
+
 /* Clocks that stand still or run away, and worse: what a strategy believes stays a number, and it
  * goes on giving. One that goes by means believes the smallest time that can be measured. */
 static void test_times_of_nothing(void **state)
@@ -409,7 +489,8 @@ static void test_times_of_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_times_of_nothing), cmocka_unit_test(test_table),
+	    cmocka_unit_test(test_times_of_nothing), cmocka_unit_test(test_bound_sizes),
+	    cmocka_unit_test(test_bounds),           cmocka_unit_test(test_table),
 	    cmocka_unit_test(test_specifications),   cmocka_unit_test(test_streams),
 	    cmocka_unit_test(test_tss_shortened),    cmocka_unit_test(test_nobody_left),
 	    cmocka_unit_test(test_random_callers),   cmocka_unit_test(test_overlaps),
