@@ -63,6 +63,7 @@ void mpi_agree_collect(struct mpi_link *link, const char *what, const struct mpi
 
 	_Static_assert(sizeof(own) == MPI_DESCRIPTION_ROOM, "a description fits");
 	own.says = *says;
+	snprintf(own.says.begins, sizeof(own.says.begins), "%s", what);
 	mpi_agreement_version(heddle_version(), own.says.version, sizeof(own.says.version));
 	if (!mpi_link_rank(link) && !(all = calloc(nranks, MPI_DESCRIPTION_ROOM)))
 		mpi_link_abort(link, "no memory for %u ranks", nranks);

@@ -98,6 +98,7 @@ static void compare(struct finding *finding, const struct mpi_description *a,
                     const struct mpi_description *b)
 {
 	same_number(finding, "the number of ranks", a->nranks, b->nranks);
+	same_text(finding, "what begins", a->begins, b->begins);
 	same_text(finding, "the codelet", a->codelet, b->codelet);
 	same_number(finding, "n", a->n, b->n);
 	same_number(finding, "the alignment", a->alignment, b->alignment);

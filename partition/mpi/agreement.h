@@ -32,6 +32,7 @@ struct mpi_description {
 	char version[64]; /**< see mpi_agreement_version() */
 	char codelet[64]; /**< its name, cut */
 	char host[64];    /**< where the rank runs, cut */
+	char begins[16];  /**< "loop", "wavefront" or "flow" */
 	int32_t status;   /**< 0, or the negative errno value that the rank refuses its loop with */
 	uint32_t nranks;  /**< of the communicator */
 	uint64_t n;       /**< iterations */

@@ -591,7 +591,7 @@ int heddle_mpi_flow_run(struct heddle_flow *flow, MPI_Comm comm, struct heddle_m
 {
 	double timeout = heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT);
 	const char *name = flow ? flow->filters[0].name : "none";
-	int status = mpi_link_check(comm, "flow");
+	int status = mpi_link_claim(comm, "flow");
 	struct net *net;
 
 	if (status)

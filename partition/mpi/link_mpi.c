@@ -92,7 +92,8 @@ struct kept {
 #define KEPT_MOST 64
 
 struct mpi_link {
-	MPI_Comm comm; /* of our own: the program's messages are not in the way */
+	MPI_Comm of;   /* the program's, ... */
+	MPI_Comm comm; /* ... and one of our own: the program's messages are not in the way */
 	unsigned rank, nranks;
 	struct mpi_watch watch;
 	const char *what, *name;
@@ -221,6 +222,56 @@ static void watch(struct mpi_link *link)
 
 /* ---- the link of a communicator ---- */
 
+/* Communicators that a loop, wavefront or flow uses. */
+struct used {
+	struct used *next;
+	MPI_Comm comm;
+};
+static pthread_mutex_t used_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct used *used;
+
+static struct used **used_find(MPI_Comm comm)
+{
+	struct used **at = &used;
+
+	while (*at && (*at)->comm != comm)
+		at = &(*at)->next;
+	return at;
+}
+
+/* @return 0; -EBUSY; -ENOMEM */
+static int use(MPI_Comm comm)
+{
+	struct used **at, *one = malloc(sizeof(*one));
+	int status = one ? 0 : -ENOMEM;
+
+	pthread_mutex_lock(&used_mutex);
+	at = used_find(comm);
+	if (*at)
+		status = -EBUSY;
+	if (!status) {
+		*one = (struct used){NULL, comm};
+		*at = one;
+	}
+	pthread_mutex_unlock(&used_mutex);
+	if (status)
+		free(one);
+	return status;
+}
+
+static void use_no_more(MPI_Comm comm)
+{
+	struct used **at, *one;
+
+	pthread_mutex_lock(&used_mutex);
+	at = used_find(comm);
+	one = *at;
+	if (one)
+		*at = one->next;
+	pthread_mutex_unlock(&used_mutex);
+	free(one);
+}
+
 int mpi_link_check(MPI_Comm comm, const char *what)
 {
 	int ready = 0, over = 0, level, main_thread = 0, inter = 0;
@@ -246,6 +297,18 @@ int mpi_link_check(MPI_Comm comm, const char *what)
 		return heddle_refuse(-EINVAL, "a %s over ranks of %s", what,
 		                     inter ? "an inter-communicator" : "MPI_COMM_NULL");
 	return 0;
+}
+
+int mpi_link_claim(MPI_Comm comm, const char *what)
+{
+	int status = mpi_link_check(comm, what);
+
+	if (!status && use(comm))
+		status = heddle_refuse(-EINVAL,
+		                       "a %s over ranks beside another one on the same "
+		                       "communicator: in a kernel, or on two threads",
+		                       what);
+	return status;
 }
 
 /* ---- sleeping ---- */
@@ -471,6 +534,7 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 	MPI_Comm_size(comm, &nranks);
 	link->rank = rank;
 	link->nranks = nranks;
+	link->of = comm;
 	link->what = what;
 	link->name = name;
 	/* A rank that has asked may also say what it has computed. */
@@ -508,8 +572,11 @@ int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char 
 	struct mpi_link *link;
 	int known = 0, status;
 
+	/* Threads may have a communicator each. */
+	pthread_mutex_lock(&used_mutex);
 	if (link_keyval == MPI_KEYVAL_INVALID)
 		MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, link_forget, &link_keyval, NULL);
+	pthread_mutex_unlock(&used_mutex);
 	MPI_Comm_get_attr(comm, link_keyval, &link, &known);
 	if (!known) {
 		status = link_make(comm, timeout_s * 1e6, what, name, &link);
@@ -555,6 +622,7 @@ void mpi_link_close(struct mpi_link *link)
 		slack_set(link->slack_ns);
 	link->handle = NULL;
 	link->name = NULL;
+	use_no_more(link->of);
 }
 
 /* Takes it out of the list, if it is there, and forgets all beyond the most. */

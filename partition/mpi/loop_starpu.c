@@ -187,11 +187,10 @@ int heddle_mpi_loop_run(const struct heddle_loop *loop, MPI_Comm comm,
                         struct heddle_loop_stats *stats)
 {
 	double timeout = heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT);
-	int status = mpi_link_check(comm, "loop");
+	int status = loop ? mpi_link_claim(comm, "loop")
+	                  : heddle_refuse(-EINVAL, "a loop over ranks without a loop");
 	struct node *node;
 
-	if (!loop)
-		status = heddle_refuse(-EINVAL, "a loop over ranks without a loop");
 	if (status)
 		return status;
 	node = node_new(loop);

@@ -572,11 +572,11 @@ int heddle_mpi_wavefront_run(const struct heddle_wavefront *wavefront, MPI_Comm 
                              struct heddle_mpi_wave_rank *ranks,
                              struct heddle_wavefront_stats *stats)
 {
-	int status = mpi_link_check(comm, "wavefront");
+	int status = wavefront
+	                 ? mpi_link_claim(comm, "wavefront")
+	                 : heddle_refuse(-EINVAL, "a wavefront over ranks without a wavefront");
 	struct front *front;
 
-	if (!wavefront)
-		status = heddle_refuse(-EINVAL, "a wavefront over ranks without a wavefront");
 	if (status)
 		return status;
 	front = front_new(wavefront, comm);

@@ -529,6 +529,21 @@ static int run_failures(unsigned seed, int count)
 	return failures;
 }
 
+static int run_wavefront(starpu_data_handle_t handle)
+{
+	const struct heddle_mpi_place place = {HEDDLE_MPI_EVERYWHERE, 0};
+	struct heddle_wavefront wavefront = {
+	    .codelet = &fails,
+	    .rows = N,
+	    .columns = N,
+	    .nvectors = 1,
+	    .vectors = {{.row = 1}},
+	    .narrays = 1,
+	    .arrays = {{.handle = handle, .mode = STARPU_RW, .extent = HEDDLE_COLUMNS}}};
+
+	return heddle_mpi_wavefront_run(&wavefront, MPI_COMM_WORLD, &place, NULL, NULL);
+}
+
 /* The same loop on all ranks but for rank 1, which wants what the case says. */
 static int run_case(const char *what)
 {
@@ -579,7 +594,9 @@ static int run_case(const char *what)
 	}
 	if (!strcmp(what, "rank"))
 		place = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, nranks};
-	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, &place, NULL, NULL);
+	status = me && !strcmp(what, "kind")
+	             ? run_wavefront(handle)
+	             : heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, &place, NULL, NULL);
 	if (!strcmp(what, "absent later") && !status) {
 		if (me)
 			pause();

@@ -45,6 +45,7 @@ refused() {
 	[ "$(grep -c "$2" "$work/out")" = 4 ] || fail "$1: not on 4 ranks: $(cat "$work/out")"
 	[ "$(grep -c "^rank [0-3]: $1: -" "$work/out")" = 4 ] || fail "$1: $(cat "$work/out")"
 }
+refused kind 'what begins is "loop" on rank 0 and "wavefront" on rank 1'
 refused n 'n is 1000 on rank 0 and 999 on rank 1'
 refused codelet 'the codelet is "fails" on rank 0 and "other" on rank 1'
 refused mode 'the mode of array 1 is RW on rank 0 and R on rank 1'

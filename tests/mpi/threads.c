@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <linux/futex.h>
 #include <stdarg.h>
@@ -90,6 +91,23 @@ long syscall(long number, ...)
 	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+static MPI_Comm comm;
+static struct starpu_codelet codelet;
+static atomic_uint refused;
+
+/* In a kernel, on the communicator that is in use: it is refused here, and the others go on. */
+static void nest(void)
+{
+	const struct heddle_mpi_place places[1] = {{.layout = HEDDLE_MPI_EVERYWHERE}};
+	struct heddle_loop loop = {.codelet = &codelet, .n = 1, .naccesses = 1};
+
+	starpu_vector_data_register(&loop.accesses[0].handle, -1, 0, 1, sizeof(int));
+	loop.accesses[0].mode = STARPU_W;
+	if (heddle_mpi_loop_run(&loop, comm, places, NULL, NULL) == -EINVAL)
+		atomic_fetch_add(&refused, 1);
+	starpu_data_unregister_submit(loop.accesses[0].handle);
+}
+
 static void add_one(void *buffers[], void *arg)
 {
 	const struct heddle_block *block = arg;
@@ -97,15 +115,17 @@ static void add_one(void *buffers[], void *arg)
 
 	/* The other thread sleeps so long that it must be woken. */
 	usleep(BLOCK_US);
+	if (!block->start)
+		nest();
 	for (size_t i = 0; i < block->n; i++)
 		x[i]++;
 }
 
+static struct starpu_codelet codelet = {.name = "add_one", .cpu_funcs = {add_one}};
 static int failures;
 
 static void *run(void *arg)
 {
-	static struct starpu_codelet codelet = {.name = "add_one", .cpu_funcs = {add_one}};
 	const struct heddle_mpi_place places[1] = {{.layout = HEDDLE_MPI_BLOCKS}};
 	struct heddle_loop loop = {.codelet = &codelet, .naccesses = 1};
 	int ranks, *part = calloc(N, sizeof(*part));
@@ -115,8 +135,6 @@ static void *run(void *arg)
 	loop.n = (size_t)N * ranks;
 	loop.accesses[0].mode = STARPU_RW;
 	for (int i = 0; i < RUNS; i++) {
-		MPI_Comm comm;
-
 		starpu_vector_data_register(&loop.accesses[0].handle, STARPU_MAIN_RAM,
 		                            (uintptr_t)part, N, sizeof(*part));
 		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -126,6 +144,10 @@ static void *run(void *arg)
 	}
 	for (int i = 0; i < N; i++)
 		failures += part[i] != RUNS;
+	/* Iteration 0 of each loop was computed on some rank. */
+	ranks = atomic_load(&refused);
+	MPI_Allreduce(MPI_IN_PLACE, &ranks, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	failures += ranks != RUNS;
 	free(part);
 	return NULL;
 }

@@ -779,6 +779,12 @@ static void test_differences(void **state)
 	all[1].status = -ENODEV;
 	assert_difference(all, -ENODEV, "rank 1 on node1 refuses its loop: No such device");
 	describe(all);
+	strcpy(all[0].begins, "loop");
+	strcpy(all[1].begins, "loop");
+	strcpy(all[2].begins, "flow");
+	all[2].n = 0;
+	assert_difference(all, -EINVAL, "what begins is \"loop\" on rank 0 and \"flow\" on rank 2");
+	describe(all);
 	strcpy(all[2].codelet, "xpay");
 	assert_difference(all, -EINVAL, "the codelet is \"axpy\" on rank 0 and \"xpay\" on rank 2");
 	describe(all);
