@@ -124,7 +124,8 @@ struct heddle_mpi_rank_stats {
  * - otherwise the status of a range that failed on one rank, which the message names
  *
  * Wrong use that a rank cannot tell others of is refused on it alone, with -EINVAL: MPI is not
- * initialised, or this thread must not call it */
+ * initialised, this thread must not call it, or a loop, wavefront or flow on the communicator runs
+ * already */
 int heddle_mpi_loop_run(const struct heddle_loop *loop, MPI_Comm comm,
                         const struct heddle_mpi_place *places, struct heddle_mpi_rank_stats *ranks,
                         struct heddle_loop_stats *stats);
