@@ -58,13 +58,30 @@ bool waiters_stay(struct waiters *waiters, unsigned worker, const atomic_size_t 
 }
 
 #ifndef HEDDLE_USE_SIMGRID
-/* Workers that sleep, and the end of it. */
+/* Workers that sleep, and the end of it; and the context that a worker asks for a task. */
 static struct {
 	_Alignas(64) pthread_mutex_t mutex;
 	pthread_cond_t end;
 	atomic_bool sleeps;
-} naps[STARPU_NMAXWORKERS] = {
-    [0 ... STARPU_NMAXWORKERS - 1] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false}};
+	atomic_uint asks;   /* number of the context, and 1; 0: none */
+	atomic_ulong asked; /* bit k: it belongs to context k, or will ask it once more */
+} naps[STARPU_NMAXWORKERS] = {[0 ... STARPU_NMAXWORKERS - 1] = {PTHREAD_MUTEX_INITIALIZER,
+                                                                PTHREAD_COND_INITIALIZER, false, 0,
+                                                                0}};
+/* So many contexts wait until nobody asks them. */
+static atomic_uint ending;
+/* They wait for a worker at the most so long, us: it may run a task of another context. */
+#define ENDS 100000
+_Static_assert(STARPU_NMAX_SCHED_CTXS <= 8 * sizeof(unsigned long), "a context has no bit");
+
+static void asked_set(unsigned ctx, const int *workers, unsigned n, bool asks)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (asks)
+			atomic_fetch_or(&naps[workers[i]].asked, 1UL << ctx);
+		else
+			atomic_fetch_and(&naps[workers[i]].asked, ~(1UL << ctx));
+}
 #endif
 
 /* A worker that was taken off the waiting ones does not sleep any more. */
@@ -73,7 +90,7 @@ static void nap_end(unsigned worker)
 #ifndef HEDDLE_USE_SIMGRID
 	if (atomic_load(&naps[worker].sleeps)) {
 		pthread_mutex_lock(&naps[worker].mutex);
-		pthread_cond_signal(&naps[worker].end);
+		pthread_cond_broadcast(&naps[worker].end);
 		pthread_mutex_unlock(&naps[worker].mutex);
 	}
 #else
@@ -122,8 +139,13 @@ void waiters_rouse(struct waiters *waiters, unsigned worker)
 #endif
 }
 
-void waiters_joined(struct waiters *waiters, const int *workers, unsigned n)
+void waiters_joined(struct waiters *waiters, unsigned ctx, const int *workers, unsigned n)
 {
+#ifndef HEDDLE_USE_SIMGRID
+	asked_set(ctx, workers, n, true);
+#else
+	(void)ctx;
+#endif
 	for (unsigned i = 0; i < n; i++) {
 		/* It may sleep, and tasks may be ready. */
 		waiters_remove(waiters, workers[i]);
@@ -187,18 +209,26 @@ void policy_lock_briefly(starpu_pthread_mutex_t *mutex)
 }
 
 #ifndef HEDDLE_USE_SIMGRID
+/* The time in so many us, below a second. */
+static struct timespec time_in(unsigned us)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	time.tv_nsec += us * 1000L;
+	if (time.tv_nsec >= 1000000000) {
+		time.tv_nsec -= 1000000000;
+		time.tv_sec++;
+	}
+	return time;
+}
+
 /* Sleeps until somebody wakes the worker, or the time is over. */
 static void nap(unsigned worker, const struct waiters *waiters, unsigned us)
 {
-	struct timespec until;
+	struct timespec until = time_in(us);
 	int error = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += us * 1000L;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	pthread_mutex_lock(&naps[worker].mutex);
 	atomic_store(&naps[worker].sleeps, true);
 	while (!error && waiters_has(waiters, worker))
@@ -220,6 +250,77 @@ void policy_let_others(unsigned worker, const struct waiters *waiters, unsigned 
 	(void)worker;
 	(void)waiters;
 	(void)nap_us;
+#endif
+}
+
+void *policy_ask_begin(unsigned ctx, unsigned worker)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	/* Announced before the look at the data: who ends the context takes them away first. */
+	atomic_store(&naps[worker].asks, ctx + 1);
+#else
+	(void)worker;
+#endif
+	return starpu_sched_ctx_get_policy_data(ctx);
+}
+
+void policy_ask_end(unsigned ctx, unsigned worker, const struct starpu_task *task)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	/* The first context is there as long as StarPU. */
+	if (ctx && !task && !starpu_sched_ctx_contains_worker(worker, ctx))
+		asked_set(ctx, &(int){worker}, 1, false);
+	atomic_store(&naps[worker].asks, 0);
+	if (!atomic_load(&ending))
+		return;
+	pthread_mutex_lock(&naps[worker].mutex);
+	pthread_cond_broadcast(&naps[worker].end);
+	pthread_mutex_unlock(&naps[worker].mutex);
+#else
+	(void)ctx;
+	(void)worker;
+	(void)task;
+#endif
+}
+
+void policy_leave(unsigned ctx, const int *workers, unsigned n)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	asked_set(ctx, workers, n, false);
+#else
+	(void)ctx;
+	(void)workers;
+	(void)n;
+#endif
+}
+
+void policy_end(unsigned ctx)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	struct timespec until = time_in(ENDS);
+
+	atomic_fetch_add(&ending, 1);
+	for (unsigned w = 0; w < STARPU_NMAXWORKERS; w++) {
+		int error = 0;
+
+		pthread_mutex_lock(&naps[w].mutex);
+		/* It may sleep. */
+		pthread_cond_broadcast(&naps[w].end);
+		while (!error && atomic_load(&naps[w].asked) >> ctx & 1)
+			error = pthread_cond_timedwait(&naps[w].end, &naps[w].mutex, &until);
+		pthread_mutex_unlock(&naps[w].mutex);
+	}
+#endif
+	starpu_sched_ctx_set_policy_data(ctx, NULL);
+#ifndef HEDDLE_USE_SIMGRID
+	for (unsigned w = 0; w < STARPU_NMAXWORKERS; w++) {
+		pthread_mutex_lock(&naps[w].mutex);
+		while (atomic_load(&naps[w].asks) == ctx + 1)
+			pthread_cond_wait(&naps[w].end, &naps[w].mutex);
+		pthread_mutex_unlock(&naps[w].mutex);
+		asked_set(ctx, &(int){w}, 1, false);
+	}
+	atomic_fetch_sub(&ending, 1);
 #endif
 }
 

@@ -69,7 +69,7 @@ void waiters_rouse(struct waiters *waiters, unsigned worker);
  * up its place in StarPU's lists when it ends a task, where StarPU 1.3 lets another
  * thread change the same lists (double free). Otherwise the worker leaves after its
  * next, empty-handed, pop_task, where changes are locked out. */
-void waiters_joined(struct waiters *waiters, const int *workers, unsigned n);
+void waiters_joined(struct waiters *waiters, unsigned ctx, const int *workers, unsigned n);
 
 /** Takes a policy's lock; StarPU may change contexts while a worker waits for it,
  * so who asks about membership asks afterwards. */
@@ -91,6 +91,21 @@ void policy_lock_briefly(starpu_pthread_mutex_t *mutex);
  * @param nap_us it sleeps for so long (below a second), or until somebody takes it off the waiting
  * workers; 0: it does not sleep */
 void policy_let_others(unsigned worker, const struct waiters *waiters, unsigned nap_us);
+
+/** A worker asks a context for a task: the policy's data of it stay until the worker has asked. A
+ * worker that was removed from a context asks it once more, and the program may delete the context
+ * meanwhile.
+ * @return NULL: the context is gone, or is about to go */
+void *policy_ask_begin(unsigned ctx, unsigned worker);
+/** @param task that it gets; NULL: none */
+void policy_ask_end(unsigned ctx, unsigned worker, const struct starpu_task *task);
+
+/** Workers leave a context that is about to end (hook remove_workers): they do not ask it again. */
+void policy_leave(unsigned ctx, const int *workers, unsigned n);
+
+/** At the end of a context, before the policy's data of it go: waits until those that were removed
+ * from it have asked it once more, but for at most 0.1 s, and nobody asks it. */
+void policy_end(unsigned ctx);
 
 /** At the beginning of a context: lets programs use any priority unless they set bounds. Names
  * variables that Heddle cannot use, the first time. */

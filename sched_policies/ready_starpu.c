@@ -168,6 +168,7 @@ static void ready_deinit(unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
 
+	policy_end(ctx);
 	ready_queue_log_write(c);
 	ready_plan_destroy(c);
 	heddle_pool_destroy(c->pool);
@@ -184,7 +185,7 @@ static void ready_add_workers(unsigned ctx, int *ids, unsigned n)
 	c->members = 0;
 	ready_local_members_change(c);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
-	waiters_joined(&c->waiters, ids, n);
+	waiters_joined(&c->waiters, ctx, ids, n);
 }
 
 static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
@@ -199,6 +200,7 @@ static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 		ready_claims_give_back(c, ids[i]);
 	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	policy_leave(ctx, ids, n);
 }
 
 #define HOOKS(init)                                                                                \

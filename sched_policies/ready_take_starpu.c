@@ -763,15 +763,17 @@ static struct starpu_task *any_pop(struct ready_context *c, unsigned id)
 
 struct starpu_task *ready_pop(unsigned ctx)
 {
-	struct ready_context *c = ready_context(ctx);
 	unsigned id = starpu_worker_get_id_check();
-	struct starpu_task *task;
-	bool over = true;
+	struct ready_context *c = policy_ask_begin(ctx, id);
+	struct starpu_task *task = NULL;
+	bool over = c;
 
-	if (c->cores_only)
-		return cores_pop(c, id, &over);
-	task = ready_cores_alone(c) ? alone_pop(c, id, &over) : NULL;
-	return over ? any_pop(c, id) : task;
+	if (c && (c->cores_only || ready_cores_alone(c)))
+		task = c->cores_only ? cores_pop(c, id, &over) : alone_pop(c, id, &over);
+	if (over)
+		task = any_pop(c, id);
+	policy_ask_end(ctx, id, task);
+	return task;
 }
 
 void ready_pass_on(struct ready_context *c, unsigned id)

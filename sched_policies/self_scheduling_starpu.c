@@ -358,6 +358,7 @@ static void self_deinit(unsigned ctx)
 {
 	struct self_context *c = context_of(ctx);
 
+	policy_end(ctx);
 	heddle_pool_destroy(c->pool);
 	heddle_strategy_destroy(c->blocks);
 	claims_destroy(&c->claims);
@@ -372,7 +373,7 @@ static void self_add_workers(unsigned ctx, int *ids, unsigned n)
 	STARPU_PTHREAD_MUTEX_LOCK(&c->mutex);
 	c->members = 0; /* the strategy begins anew when it is next asked */
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
-	waiters_joined(&c->waiters, ids, n);
+	waiters_joined(&c->waiters, ctx, ids, n);
 }
 
 static void self_remove_workers(unsigned ctx, int *ids, unsigned n)
@@ -385,6 +386,7 @@ static void self_remove_workers(unsigned ctx, int *ids, unsigned n)
 		claims_give_back(&c->claims, ids[i], c->pool, claim_gone, c);
 	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	policy_leave(ctx, ids, n);
 }
 
 static int self_push(struct starpu_task *task)
@@ -434,10 +436,8 @@ static void fetch_ahead(struct self_context *c, unsigned id, struct claims_reque
 	wake_list_wake(&wake, &c->waiters);
 }
 
-static struct starpu_task *self_pop(unsigned ctx)
+static struct starpu_task *context_pop(struct self_context *c, unsigned ctx, unsigned id)
 {
-	struct self_context *c = context_of(ctx);
-	unsigned id = starpu_worker_get_id_check();
 	struct self_worker *worker = &c->workers[id];
 	struct starpu_task *task = NULL;
 	struct claims_requests requests;
@@ -471,6 +471,16 @@ static struct starpu_task *self_pop(unsigned ctx)
 		claims_left_behind(task, left, id);
 	policy_choose_implementation(task, id, ctx);
 	fetch_ahead(c, id, &requests);
+	return task;
+}
+
+static struct starpu_task *self_pop(unsigned ctx)
+{
+	unsigned id = starpu_worker_get_id_check();
+	struct self_context *c = policy_ask_begin(ctx, id);
+	struct starpu_task *task = c ? context_pop(c, ctx, id) : NULL;
+
+	policy_ask_end(ctx, id, task);
 	return task;
 }
 

@@ -244,6 +244,27 @@ static void test_deleted(void **state)
 		              "have ended: they had\n");
 }
 
+/* A worker that leaves a context asks it once more, also when the context is gone by then. */
+static void test_deleted_after_leaving(void **state)
+{
+	for (unsigned round = 0; round < 100; round++) {
+		int workers[] = {0, 1};
+		unsigned first = context_make("first", &workers[0], 1);
+		unsigned second = context_make("second", &workers[1], 1);
+
+		memset(records, 0, sizeof(records));
+		starpu_sched_ctx_add_workers(&workers[1], 1, first);
+		for (unsigned i = 0; i < 100; i++)
+			submit_to(i % 2 ? first : second, &records[i]);
+		starpu_task_wait_for_all_in_ctx(first);
+		starpu_task_wait_for_all_in_ctx(second);
+		records_all_ran_once(records, 100);
+		starpu_sched_ctx_remove_workers(&workers[1], 1, first);
+		starpu_sched_ctx_delete(first);
+		starpu_sched_ctx_delete(second);
+	}
+}
+
 static struct starpu_codelet of_devices = {.opencl_funcs = {record_first}, .name = "devices"};
 static struct starpu_codelet of_cores = {.cpu_funcs = {record_first}, .name = "cores"};
 
@@ -279,7 +300,7 @@ static int run(const char *title)
 	    TEST(disjoint),          TEST(overlapping),
 	    TEST(busy_elsewhere),    TEST(workers_come_and_go),
 	    TEST(empty_for_a_while), TEST(deleted),
-	    TEST(no_policy),
+	    TEST(no_policy),         TEST(deleted_after_leaving),
 	};
 
 	return cmocka_run_group_tests_name(title, tests, NULL, NULL);
