@@ -228,12 +228,14 @@ static void wait_note(struct ready_context *c, const struct ready_worker *worker
 	atomic_store_explicit(wait_us, mean_us + (this_us - mean_us) / GAPS, memory_order_relaxed);
 }
 
-/* A worker has ended a task, perhaps the last one that it has started.
- * @param since_us now, or any time before */
+/* A worker has ended a task, perhaps the last one that it has started. The clock is read only then.
+ * @param since_us 0: it rests from now on; else any time before */
 static void rests_note(const struct ready_context *c, struct ready_worker *worker, double since_us)
 {
 	if (c->plan && worker->done == worker->started)
-		atomic_store_explicit(&worker->rests_since_us, since_us, memory_order_relaxed);
+		atomic_store_explicit(&worker->rests_since_us,
+		                      since_us > 0 ? since_us : starpu_timing_now(),
+		                      memory_order_relaxed);
 }
 
 /* The same of one that cores alone can run, where there are no others. */
@@ -269,7 +271,7 @@ static void task_ended(struct ready_context *c, struct starpu_task *task, bool d
 	worker = &c->workers[id];
 	if (is_foreign(task, c->id)) {
 		worker->idle_since_us = 0;
-		rests_note(c, worker, starpu_timing_now());
+		rests_note(c, worker, 0);
 		return;
 	}
 	if (!ends_here(worker, task))
@@ -284,7 +286,7 @@ static void task_ended(struct ready_context *c, struct starpu_task *task, bool d
 		ready_queue_done(c, worker, us);
 	}
 	worker->done++;
-	rests_note(c, worker, starpu_timing_now());
+	rests_note(c, worker, 0);
 }
 
 /* ---- tasks of whose end StarPU does not tell ---- */
