@@ -505,7 +505,6 @@ static bool see(const struct heddle_pool_key *key, void *oldest, double since_us
 	return true;
 }
 
-/* Who asks learns how long the oldest item of a queue has been waiting. */
 /* Whether a lone item comes to its turn beside a queue as good that is never empty.
  * @param gpu gain of that on the accelerator, which does not ask */
 static bool lone_item_comes(int gpu)
@@ -532,6 +531,7 @@ static void test_nothing_waits_for_ever(void **state)
 	assert_int_equal(pop(CPU), 0);
 }
 
+/* Who asks learns how long the oldest item of a queue has been waiting. */
 static void test_time_of_the_push_is_kept(void **state)
 {
 	struct heddle_pool_query query = {.class = CPU, .least = INT_MIN, .admit = see};
