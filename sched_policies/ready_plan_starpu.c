@@ -667,6 +667,20 @@ static void local_choose(struct ready_context *c)
 	}
 }
 
+/* How much later each task of the whole machine begins, us, as accelerators wait for its inputs.
+ * Of several classes the one that waits least counts. */
+static double waits_us(const struct ready_context *c)
+{
+	double least_us = INFINITY;
+
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (c->accelerators >> k & 1 && c->count[k])
+			least_us = fmin(least_us,
+			                atomic_load_explicit(&c->wait_us[k], memory_order_relaxed) /
+			                    c->count[k]);
+	return isinf(least_us) ? 0 : least_us;
+}
+
 /* Decides by the types of tasks that are ahead, or came of late, who takes part and how. */
 static void mix_weigh(struct ready_context *c, const struct heddle_area_type *seen,
                       const unsigned long *numbers, size_t n)
@@ -683,7 +697,7 @@ static void mix_weigh(struct ready_context *c, const struct heddle_area_type *se
 	}
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
-	interval_us = heddle_area_interval_us(types, n, p->bound_us);
+	interval_us = heddle_area_interval_us(types, n, p->bound_us) + waits_us(c);
 	if (count > 0)
 		p->brief = interval_us < (p->brief ? STAYS : 1) * WORTH * CHOICE;
 	/* Who rests goes on while nothing is known of what waits. In a stream all look for tasks

@@ -205,6 +205,7 @@ sim_tests = \
 	tests/sim/trips \
 	tests/sim/uneven \
 	tests/sim/urgent \
+	tests/sim/waits \
 	tests/sim/wavefront \
 	tests/sim/wavefront_simulation \
 	tests/sim/wavefront_slowdown \
