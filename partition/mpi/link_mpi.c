@@ -303,7 +303,10 @@ int mpi_link_claim(MPI_Comm comm, const char *what)
 {
 	int status = mpi_link_check(comm, what);
 
-	if (!status && use(comm))
+	if (status)
+		return status;
+	status = use(comm);
+	if (status == -EBUSY)
 		status = heddle_refuse(-EINVAL,
 		                       "a %s over ranks beside another one on the same "
 		                       "communicator: in a kernel, or on two threads",

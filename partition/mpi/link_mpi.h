@@ -47,7 +47,7 @@ void mpi_link_at_end(struct mpi_link *link);
 int mpi_link_check(MPI_Comm comm, const char *what);
 
 /** The same, and until mpi_link_close() another thread, or a kernel, that wants the communicator is
- * refused. @return 0; -EINVAL after a message */
+ * refused. @return 0; -ENOMEM; -EINVAL after a message */
 int mpi_link_claim(MPI_Comm comm, const char *what);
 
 /** Ends what the loop used of it. */
