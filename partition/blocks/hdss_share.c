@@ -874,8 +874,7 @@ static bool others_do_all(const struct heddle_strategy *b, unsigned worker, doub
 
 	if (!few && h->estimates[worker].rate < LARGE_PART * h->rates)
 		return true;
-	/* Many idle workers ask at one time. Nobody counts on them, so one has the answer of all.
-	 */
+	/* Many idle workers ask at once. Nobody counts on them, so one has the answer of all. */
 	if (idle && h->absorbed.event == b->events && until >= h->absorbed.until)
 		return true;
 	for (unsigned w = 0; w < b->nworkers && n < left; w++) {
